@@ -1,0 +1,1 @@
+"""The untrusted process: its protocol, its worker, and the client that asks it."""

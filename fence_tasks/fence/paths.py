@@ -1,0 +1,151 @@
+"""Whether one changed path is allowed: rule 2 and the table of the design's section 6.4.
+
+Allowed strictly: the bytes lie under a writable root. Denied loosely: any folding that makes the path a protected
+one denies it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..model import LINK_MODE, REGULAR_MODES, SUBMODULE_MODE, Finding
+from ..oracle import names, patterns
+from ..oracle.policy import FORGE_FILES, ORACLE, covers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..model import Change
+    from ..oracle.policy import Policy
+
+_LOADED = {"sitecustomize.py", "usercustomize.py"}
+_COMPILED_FOLDERS = {"__pycache__", ".hypothesis"}
+_COMPILED_ENDINGS = (".pyc", ".pth")
+_METADATA_ENDINGS = (".dist-info", ".egg-info")
+_RUNNERS = {"conftest.py", "pytest.ini", "tox.ini", "setup.cfg"}
+_TASKS = {"noxfile.py", "tasks.py"}
+
+
+def judge_path(change: Change, policy: Policy) -> list[Finding]:
+    """The findings for one changed path of the merge result against base; `[]` means allowed.
+
+    The first rule that denies wins, so that a path has one reason; notes come beside it.
+    """
+    path = change.path
+    if found := protected(path, policy):
+        return [found]
+    where = place(path, policy)
+    if found := _entry(change):
+        return [found]
+    # A path that base already has may keep an odd name: renaming it is not the proposer's job.
+    if change.added and (odd := names.oddity(path)):
+        return [Finding(odd[0], odd[1], path)]
+    if not change.deleted and (found := _reserved(change, where, policy)):
+        return [found]
+    if not where:
+        return [_outside(change, policy)]
+    if denied := next((p for p in policy.production.deny if patterns.matches(p, path)), ""):
+        return [Finding("policy-denied", f"production.deny holds {denied!r}", path)]
+    if path.rsplit("/", 1)[-1] in _TASKS or _invoke_file(path.rsplit("/", 1)[-1]):
+        return [Finding("reserved-note", "task runners load a file of this name from the folder they start in", path)]
+    return []
+
+
+def protected(path: str, policy: Policy) -> Finding | None:
+    """The finding if `path` is, or may be opened as, an oracle, gate, forge or people's path."""
+    if covers(ORACLE, path):
+        return Finding("oracle-touched", "people own the oracle", path)
+    for gate in policy.gate.paths:
+        if covers(gate, path):
+            return Finding("gate-touched", f"gate.paths holds {gate!r}", path)
+    for forge in FORGE_FILES:
+        if covers(forge, path):
+            return Finding("gate-touched", f"{forge!r} can start or stop CI", path)
+    if names.fold(path.rsplit("/", 1)[-1]) == "codeowners":
+        return Finding("gate-touched", "CODEOWNERS says whose review a change needs", path)
+    for owned in policy.people.paths:
+        if covers(owned, path):
+            return Finding("people-touched", f"people.paths holds {owned!r}", path)
+    for other in (*policy.protected, *policy.people.paths):
+        if names.below(path, other):
+            return Finding("protected-alias", f"some file systems open it as {other!r}", path)
+    return None
+
+
+def place(path: str, policy: Policy) -> str:
+    """Where a path lies: `roots`, `also`, or "" for outside. Bytes decide, no folding."""
+    # The more exact one wins: also = ["pkg/tests/"] inside roots = ["pkg/"] is also.
+    best, length = "", -1
+    for kind, prefixes in (("roots", policy.production.roots), ("also", policy.production.also)):
+        for prefix in prefixes:
+            if covers(prefix, path) and len(prefix) > length:
+                best, length = kind, len(prefix)
+    return best
+
+
+def _entry(change: Change) -> Finding | None:
+    """Links, submodules and odd modes. What base has may go; a link that base has may not point elsewhere."""
+    if change.deleted or change.new_mode in REGULAR_MODES:
+        return None
+    if change.new_mode == LINK_MODE:
+        return Finding("link-added", "a symbolic link can point out of the roots", change.path)
+    if change.new_mode == SUBMODULE_MODE:
+        return Finding("submodule-added", "a submodule's files are not in the patch", change.path)
+    return Finding("mode-odd", f"has mode {change.new_mode}", change.path)
+
+
+def _reserved(change: Change, where: str, policy: Policy) -> Finding | None:
+    """The table of section 6.4, for what the merge result has."""
+    path = change.path
+    parts = [names.fold(part) for part in path.split("/")]
+    name = parts[-1]
+    permitted = any(patterns.matches(p, path) for p in policy.production.permit)
+    if name in _LOADED:
+        return Finding("reserved-name", f"Python imports {name} at every start", path)
+    if (any(p in _COMPILED_FOLDERS or p.endswith(_METADATA_ENDINGS) for p in parts)
+            or name.endswith(_COMPILED_ENDINGS)):  # fmt: skip
+        return Finding("compiled-file", "compiled code, package metadata or a tool's cache", path)
+    if name == ".gitmodules" or (name == ".gitattributes" and not (where == "roots" and permitted)):
+        return Finding("git-name", f"{name} changes what git checks out", path)
+    if name in _RUNNERS and where != "also" and not (where == "roots" and permitted):
+        return Finding("reserved-name", f"test runners load {name} unasked", path)
+    if not where and (name in _TASKS or _invoke_file(name)):
+        return Finding("reserved-name", f"task runners load {name} unasked", path)
+    return None
+
+
+def _invoke_file(name: str) -> bool:
+    return name in {"invoke.yaml", "invoke.yml", "invoke.json", "invoke.py"}
+
+
+def _outside(change: Change, policy: Policy) -> Finding:
+    writable = ", ".join(policy.writable)
+    if change.added:
+        return Finding("stray-file", f"new, and not under {writable}", change.path)
+    return Finding("outside-roots", f"not under {writable}", change.path)
+
+
+def clashes(added: Iterable[str], present: Iterable[str]) -> list[Finding]:
+    """`name-clash` for each added path one of whose components folds like a sibling's in the merge result.
+
+    `present` are all paths of the merge result, folders included. Linear in both.
+    """
+    parents: dict[str, dict[str, set[str]]] = {}
+    wanted = set()
+    for path in added:
+        parts = path.split("/")
+        wanted |= {"/".join(parts[:n]) for n in range(len(parts))}
+    for path in present:
+        parent, _, name = path.rpartition("/")
+        if parent in wanted:
+            parents.setdefault(parent, {}).setdefault(names.fold(name), set()).add(name)
+    findings, seen = [], set()
+    for path in added:
+        parts = path.split("/")
+        for n, name in enumerate(parts):
+            parent = "/".join(parts[:n])
+            others = parents.get(parent, {}).get(names.fold(name), set()) - {name}
+            if others and (parent, name) not in seen:
+                seen.add((parent, name))
+                findings.append(Finding("name-clash", f"{min(others)!r} is the same file on a folding disk", path))
+    return findings

@@ -1,0 +1,1 @@
+"""What maintainers do with Invoke: one module a task."""

@@ -1,0 +1,1 @@
+"""Verdicts for machines and for people: one module a format. Pure."""

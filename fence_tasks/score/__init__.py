@@ -1,0 +1,1 @@
+"""Evidence against candidates: staging, the suite, fixtures and properties."""

@@ -1,0 +1,201 @@
+"""The run folder and the stage: where a run keeps its records, and the files that evidence and candidate see."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..model import REGULAR_MODES, Entry, Finding, RefusedError
+from ..oracle.audit import OracleFile, wants_content
+from ..oracle.policy import covers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ..git import Store
+    from ..oracle.policy import Policy
+
+VERDICT, PLAN, RUN = "verdict.json", "plan.json", "run.json"
+STATE = "fence-tasks/runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run's folder (mode 0700) and its id. Records are JSON files, each written whole or not at all."""
+
+    folder: Path
+    id: str
+
+    @property
+    def git_dir(self) -> Path:
+        """The private GIT_DIR."""
+        return self.folder / "git"
+
+    @property
+    def stage(self) -> Path:
+        """The parent of what evidence and candidates see."""
+        return self.folder / "stage"
+
+    def write(self, name: str, data: bytes) -> None:
+        """Replace a file of the run folder atomically."""
+        write_whole(self.folder / name, data)
+
+    def record(self, name: str, record: dict[str, Any]) -> None:
+        """Store a step's record under the run's id."""
+        self.write(name, as_json({**record, "run": self.id}))
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """A record of this very run, or None if there is none (another run's does not count)."""
+        path = self.folder / name
+        if not path.is_file():
+            return None
+        record = json.loads(path.read_bytes())
+        return record if isinstance(record, dict) and record.get("run") == self.id else None
+
+
+def as_json(value: Any) -> bytes:
+    """JSON with sorted keys in plain ASCII, so that no hostile name reaches a terminal raw."""
+    return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=True) + "\n").encode("ascii")
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write `data` to `path` by a rename within its folder, so that nobody ever sees half of it."""
+    handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)  # noqa: PTH105
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def begin(out: str, outside: Iterable[str]) -> Run:
+    """Make, or empty, the run folder and write a verdict `none` there before anything else happens.
+
+    `out` is "" for a numbered folder under the user's state directory. Raises RefusedError with `run-folder` where
+    the place is a link, lies inside one of the folders `outside`, is writable by others, or holds something else.
+    """
+    folder = Path(os.path.abspath(out)) if out else _numbered()  # noqa: PTH100 - resolve() would follow a link
+    _safe(folder, outside)
+    if folder.exists():
+        if any(folder.iterdir()) and not (folder / RUN).is_file():
+            raise _unsafe(folder, "holds something other than an earlier run")
+        for child in folder.iterdir():
+            shutil.rmtree(child) if child.is_dir() and not child.is_symlink() else child.unlink()
+    else:
+        folder.mkdir(parents=True, mode=0o700)
+    folder.chmod(0o700)
+    run = Run(folder, secrets.token_hex(16))
+    run.record(RUN, {})
+    run.record(VERDICT, {"format": 1, "verdict": "none", "code": 70, "findings": []})
+    return run
+
+
+def resume(folder: str) -> Run:
+    """The run that an earlier step began in `folder`. Raises RefusedError with `run-folder` if there is none."""
+    path = Path(folder)
+    try:
+        return Run(path, json.loads((path / RUN).read_bytes())["run"])
+    except (OSError, ValueError, KeyError) as error:
+        raise _unsafe(path, f"holds no run ({error})") from error
+
+
+def _unsafe(folder: Path, why: str) -> RefusedError:
+    return RefusedError(Finding("run-folder", f"{folder} {why}"))
+
+
+def _numbered() -> Path:
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")  # noqa: PTH111, PTH118
+    parent = Path(state) / STATE
+    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    taken = [int(p.name) for p in parent.iterdir() if p.name.isdigit()]
+    for number in range(max(taken, default=0) + 1, max(taken, default=0) + 1000):
+        try:
+            (parent / f"{number:04}").mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        return parent / f"{number:04}"
+    raise _unsafe(parent, "has no free number")
+
+
+def _safe(folder: Path, outside: Iterable[str]) -> None:
+    # Another account's folder, or one that others may write to, could be swapped while the run goes on.
+    for path in (folder, *folder.parents):
+        if path.is_symlink() and path in (folder, folder.parent):
+            raise _unsafe(folder, "is, or lies in, a link")
+        if not path.exists():
+            continue
+        status = path.stat()
+        if path == folder and not path.is_dir():
+            raise _unsafe(folder, "is not a folder")
+        if status.st_uid not in (os.getuid(), 0) or (status.st_mode & 0o022 and not status.st_mode & 0o1000):
+            raise _unsafe(folder, f"can be changed by others: {path}")
+    real = Path(os.path.realpath(folder))
+    for other in outside:
+        if other and real.is_relative_to(os.path.realpath(other)):
+            raise _unsafe(folder, "lies inside the judged checkout")
+
+
+def read_oracle(store: Store, entries: Sequence[Entry], blake3: Callable[[bytes], str]) -> list[OracleFile]:
+    """The entries of `oracle/` as the audit wants them; `entries` are those below it, folders left out.
+
+    `blake3` gives the hex digest of bytes. Links and submodules come without content.
+    """
+    regular = [e for e in entries if e.mode in REGULAR_MODES]
+    blobs = {e.path: None for e in regular}
+    files = [OracleFile(e.path, e.mode, e.oid) for e in entries if e.path not in blobs]
+    for entry, blob in zip(regular, store.contents([e.oid for e in regular]), strict=True):
+        files.append(
+            OracleFile(
+                entry.path, entry.mode, entry.oid, blob.size, blake3(blob.data),
+                hashlib.sha256(blob.data).hexdigest() if entry.path.endswith(".in") else "",
+                blob.data if wants_content(entry.path) else b"",
+            )
+        )  # fmt: skip
+    return sorted(files, key=lambda f: f.path)
+
+
+def export_candidate(store: Store, entries: Iterable[Entry], policy: Policy, folder: Path) -> None:
+    """Write the files below `candidate.path` of a tree to `folder`, never oracle, gate or also.
+
+    Raises RefusedError with `base-candidate` for a submodule or an LFS pointer, whose files are not in the tree.
+    """
+    left_out = (*policy.protected, *policy.production.also)
+    mine = [
+        e for e in entries
+        if any(covers(p, e.path) for p in policy.candidate.path) and not any(covers(p, e.path) for p in left_out)
+    ]  # fmt: skip
+    # A link that base has stays out: it could point anywhere; what needs it fails on base too.
+    if broken := next((e for e in mine if e.mode == "160000"), None):
+        raise RefusedError(Finding("base-candidate", "a submodule's files are not in the repository", broken.path))
+    store.export([e for e in mine if e.mode in REGULAR_MODES], folder)
+
+
+def export_oracle(store: Store, files: Iterable[OracleFile], folder: Path) -> None:
+    """Write base's oracle to `folder` (paths relative to `oracle/`)."""
+    store.export([Entry(f.mode, f.oid, f.path) for f in files], folder, "oracle/")
+
+
+def digests(folder: Path, blake3: Callable[[bytes], str]) -> dict[str, str]:
+    """What a stage holds now: path relative to it → BLAKE3 hex; anything but a plain file counts as changed."""
+    found = {}
+    for root, folders, names in os.walk(folder, onerror=_unreadable):
+        for name in (*names, *(d for d in folders if (Path(root) / d).is_symlink())):
+            path = Path(root) / name
+            plain = path.is_file() and not path.is_symlink()
+            found[path.relative_to(folder).as_posix()] = blake3(path.read_bytes()) if plain else "not a plain file"
+    return found
+
+
+def _unreadable(error: OSError) -> None:
+    raise RefusedError(Finding("stage-changed", f"{error.filename} cannot be read"))
