@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
         options = _parser().parse_args(list(arguments))
         return int(options.run(options))
     except RefusedError as error:
-        return refuse(error)
+        return refuse(error, arguments)
     except KeyboardInterrupt:
         sys.stderr.write("NONE 70  interrupted: no verdict was reached\n")
         return Code.INTERNAL
@@ -51,10 +51,22 @@ def main(arguments: Sequence[str]) -> int:
         return refuse(RefusedError(Finding("gate-failed", "the gate raised; the lines above say where")))
 
 
-def refuse(error: RefusedError, out: TextIO | None = None) -> int:
-    """Print a refusal that has no run behind it, and answer its code."""
+def refuse(error: RefusedError, arguments: Sequence[str] = (), called_from: str = ".") -> int:
+    """Print a refusal that has no run behind it, and answer its code.
+
+    Where `arguments` name a run folder (relative to `called_from`), the refusal is its verdict: yesterday's pass
+    does not survive there.
+    """
     built = verdict.build(None, [], list(error.findings), [], verdict.Facts())
-    (out or sys.stderr).write(text.render(built, colour=colours(out or sys.stderr)))
+    sys.stderr.write(text.render(built, colour=colours(sys.stderr)))
+    places = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    places.add_argument("--out", default="")
+    try:
+        out = str(places.parse_known_args(list(arguments))[0].out)
+        if out and error.findings[0].rule != "run-folder":
+            stage.begin(str(Path(called_from) / out), []).record(stage.VERDICT, built)
+    except (argparse.ArgumentError, OSError, RefusedError) as fault:
+        sys.stderr.write(f"no verdict could be written: {text.escape(str(fault))}\n")
     return int(built["code"])
 
 
@@ -241,6 +253,7 @@ def _steps(verbs: Any) -> None:
     for name, run in _STEPS.items():
         parser = _verb(verbs, name, run, "a step of score, called by Nox", f"{name} --run DIR")
         parser.add_argument("--run", dest="folder", required=True, metavar="DIR")
+        parser.add_argument("--quiet", action="store_true")
         if name == "score-candidate":
             parser.add_argument("--python", required=True)
             parser.add_argument("--site", action="append", default=[])
@@ -256,7 +269,7 @@ _STEPS: dict[str, Callable[[argparse.Namespace], int]] = {
     "score-candidate": lambda o: steps.candidate(stage.resume(o.folder), o.python, o.site),
     "score-fixtures": lambda o: steps.evidence(stage.resume(o.folder), steps.FIXTURES),
     "score-properties": lambda o: steps.evidence(stage.resume(o.folder), steps.PROPERTIES),
-    "score-verdict": lambda o: finish(stage.resume(o.folder), evidence=True),
+    "score-verdict": lambda o: finish(stage.resume(o.folder), evidence=True, quiet=o.quiet),
 }
 
 

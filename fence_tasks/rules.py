@@ -49,8 +49,8 @@ MEANINGS: dict[Code, tuple[str, str]] = {
     Code.STORE: ("none", "base's fixture store is corrupt: a wrong name, or half of a pair is missing"),
     Code.PROPERTY: (
         "fail",
-        "a property was falsified; or, on head only, a build, an import or a call failed, a call gave no bytes, the "
-        "candidate died, hung, broke the protocol or gave two answers, or a share that base meets was missed",
+        ("a property was falsified; or, on head only, a build, an import or a call failed, a call gave no bytes, the "
+         "candidate died, hung, broke the protocol or gave two answers, or a share that base meets was missed"),
     ),
     Code.SKIP: ("fail", "the patch adds a skip that the policy bans"),
     Code.NO_EVIDENCE: ("none", "base has no evidence, or a property of base's (nearly) never reaches the candidate"),
@@ -131,9 +131,9 @@ _TABLE: list[Rule] = [
         ("outside-roots", "the path lies outside production roots and also", _TAKE_OUT),
         ("stray-file", "a new file lies where the policy allows none", "leave scratch files and scripts uncommitted"),
         ("policy-denied", "the policy denies this path inside the roots", _TAKE_OUT),
-        ("reserved-name", "this name is loaded by Python, a test runner or a task runner unasked", "choose another name"),
+        ("reserved-name", "Python, a test runner or a task runner loads this name unasked", "choose another name"),
         ("git-name", "git or some file system gives this name a meaning", "choose another name"),
-        ("compiled-file", "compiled code or package metadata cannot be reviewed as source", "commit the source instead"),
+        ("compiled-file", "compiled code or package metadata cannot be reviewed", "commit the source instead"),
         ("link-added", "the patch adds or retargets a symbolic link", "commit a regular file"),
         ("submodule-added", "the patch adds or moves a submodule", "commit the files themselves"),
         ("mode-odd", "the entry is not a regular file", "commit a regular file with mode 100644 or 100755"),
@@ -166,7 +166,7 @@ _TABLE: list[Rule] = [
         ("merge-conflict", "base and head do not merge", "git merge BASE into the branch, resolve, commit, push"),
         ("no-merge-base", "base and head share no commit", "fetch the full history, or branch from base"),
         ("base-behind", "base is not the tip of the protected branch", "judge again with the branch's tip as base"),
-        ("protected-moved", "the merge carries an edit into a path that base has moved", "merge base, keep base's file"),
+        ("protected-moved", "the merge carries an edit into a path base has moved", "merge base, keep base's oracle/"),
     ),
     *_rules(
         Code.NOT_JUDGEABLE,

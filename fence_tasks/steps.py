@@ -95,11 +95,8 @@ def _fence(run: Run, store: git.Store, request: dict[str, Any], record: dict[str
     policy = audited.policy
     tree = plan.base_tree if conflicts else plan.merge_result
     listing = store.listing(tree)
-    patch = _patch(store, plan, changes, listing, audited)
-    found = judge.judge(patch, policy)  # 4 paths, 5 protected entries, 7 frozen cases
-    findings += [replace(f, rule="protected-moved", message="the merge puts an edit here; head never touched it",
-                         remedy="") if f.path in moved and f.rule == "oracle-touched" else f
-                 for f in found]  # fmt: skip
+    patch = replace(_patch(store, plan, changes, listing, audited), moved=frozenset(moved))
+    findings += judge.judge(patch, policy)  # 4 paths, 5 protected entries, 7 frozen cases
     findings += conflicts
     findings += _gate(store, plan, blake3, record)
     record["changes"] = report.changes_as_rows(patch.files, findings)
@@ -286,8 +283,8 @@ def verdict(run: Run, *, evidence: bool) -> dict[str, Any]:
     steps = {FENCE: int(code_of(findings))}
     answers = []
     if evidence and code_of(findings) is Code.PASS:
-        if run.read(NAMES[CANDIDATE]) is None:
-            findings.append(_missing(CANDIDATE))
+        made = run.read(NAMES[CANDIDATE])
+        findings += [Finding(**f) for f in made["findings"]] if made else [_missing(CANDIDATE)]
         for kind in EVIDENCE_STEPS:
             answer = _recorded(run, kind)
             steps[kind] = int(code_of(answer.findings))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 VERSION: Final = 1
 HEADER: Final = Struct(">I")
@@ -34,7 +35,7 @@ _DECIMAL = re.compile(rb"-?(?:[0-9]+(?:\.[0-9]+)?(?:E[+-]?[0-9]+)?|Infinity|s?Na
 _NATIVE = frozenset({type(None), bool, float, bytes})
 #: More values of one hash than this, in one set or among one answer's numbers, are an attack: honest hashes
 #: spread, and 60,000 multiples of 2**61-1 keep a set busy for 25 s inside C, where no deadline reaches.
-_SAME_HASH = 32
+_SAME_HASH = 100
 #: Frames shorter than this cannot hold enough nodes to hurt, so they are not scanned first.
 _SCANNED = 1 << 16
 
@@ -81,7 +82,8 @@ class Codec:
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder = msgspec.msgpack.Decoder(ext_hook=self._ext)
         self._leaves: frozenset[type] = frozenset({*_NATIVE, int, str, Decimal, complex, *self._pack})
-        self._hashes: Counter[int] = Counter()
+        self._hashes: dict[int, Any] = {}
+        self._groups: dict[int, set[Any]] = {}
 
     # Towards the candidate.
 
@@ -164,6 +166,7 @@ class Codec:
         if len(raw) > _SCANNED:
             self._scan(raw)
         self._hashes.clear()
+        self._groups.clear()
         try:
             message = self._decoder.decode(raw)
         except (msgspec.DecodeError, RecursionError, MemoryError, ValueError) as error:
@@ -206,18 +209,16 @@ class Codec:
         """Count nodes without building any (8 MiB of `[]` would become 632 MB). Raises ProtocolError."""
         at, todo, nodes, end = 0, 1, 0, len(raw)
         while todo:
-            if at >= end or todo > end - at:
+            if todo > end - at:
                 raise ProtocolError("not msgpack: truncated")
-            kind, size, count = _HEADS[raw[at]]
+            skip, width, parts = _HEADS[raw[at]]
             at += 1
-            if size:
-                length = int.from_bytes(raw[at : at + size], "big")
-                at += size
-                count, skip = (length * count, 0) if count else (0, length)
-                at += skip + kind
-            else:
-                at += kind
-            todo += count - 1
+            if width:
+                length = int.from_bytes(raw[at : at + width], "big")
+                at += width if parts else width + length
+                parts *= length
+            at += skip
+            todo += parts - 1
             nodes += 1
             if nodes + todo > self.limits.nodes:
                 raise ProtocolError(f"an answer has more than {self.limits.nodes} parts", too_big=True)
@@ -231,7 +232,7 @@ class Codec:
         if code == EXT_TEXT:
             return _decoded(raw)
         if code == EXT_DECIMAL:
-            return self._counted(self._decimal(raw))
+            return self._decimal(raw)
         if code == EXT_COMPLEX and len(raw) == _COMPLEX.size:
             return complex(*_COMPLEX.unpack(raw))
         if code == EXT_HANDLE and len(raw) == _NUMBER.size and self._unpack is not None:
@@ -240,13 +241,15 @@ class Codec:
 
     def _counted(self, number: Any) -> Any:
         """`number`, unless one answer holds many of one hash: a set that a property makes of them would hang."""
-        if number == number:  # a NaN's hash is its address, a signalling one has none
-            self._hashes[key := hash(number)] += 1
-            if self._hashes[key] > _SAME_HASH and len({number, 0}) > 1:
+        first = self._hashes.setdefault(key := hash(number), number)
+        if first != number:
+            group = self._groups.setdefault(key, {first})
+            group.add(number)
+            if len(group) > _SAME_HASH:
                 raise ProtocolError(f"more than {_SAME_HASH} numbers of one hash")
         return number
 
-    def _decimal(self, raw: bytes) -> Decimal:
+    def _decimal(self, raw: bytes) -> Any:
         if len(raw) > self.limits.digits + 32:
             raise ProtocolError("a Decimal has too many digits", too_big=True)
         if not _DECIMAL.fullmatch(raw):
@@ -257,40 +260,51 @@ class Codec:
             raise ProtocolError("a Decimal is out of range", too_big=True) from None
         if value.is_finite() and abs(value.adjusted()) > self.limits.exponent:
             raise ProtocolError("a Decimal's exponent is out of range", too_big=True)
-        return value
+        return value if value.is_nan() else self._counted(value)  # a signalling NaN has no hash
 
     def _record(self, tag: int, items: list[Any]) -> object:
-        zone = None
-        if tag in {TIME, DATETIME} and items:
-            zone = None if items[-1] is None else self.unpack(items[-1])
-            items = items[:-1]
-        name = items.pop() if tag == TIMEZONE and len(items) > 1 else None
-        if not all(type(item) is int for item in items) or (zone is not None and type(zone) is not timezone):
+        """A value that has parts of its own kinds: a Fraction, a date and its like. Raises ProtocolError."""
+        size, make = _RECORDS.get(tag, (0, None))
+        if make is None or len(items) != size:
+            raise ProtocolError(f"unknown tag {tag}, or a wrong number of parts")
+        last: object = None
+        if tag in {TIME, DATETIME}:
+            last = items.pop()
+            last = self._record(TIMEZONE, last[1:]) if type(last) is list and last[:1] == [TIMEZONE] else last
+            if last is not None and type(last) is not timezone:
+                raise ProtocolError("a time zone is not one")
+        elif tag == TIMEZONE:
+            last = items.pop()
+        if not all(type(item) is int for item in items):
             raise ProtocolError(f"a value of tag {tag} has a part of a wrong type")
         try:
-            return self._made(tag, items, zone, name)
+            value = make(items, last)
         except (ValueError, TypeError, ArithmeticError):
             raise ProtocolError(f"a value of tag {tag} is out of range") from None
+        return self._counted(value) if tag == FRACTION else value
 
-    def _made(self, tag: int, items: list[int], zone: timezone | None, name: object) -> object:
-        match tag, items:
-            case (t, [top, bottom]) if t == FRACTION:
-                value = Fraction(top, bottom)
-                if value.denominator != bottom:
-                    raise ValueError(bottom)
-                return self._counted(value)
-            case (t, [_, _, _]) if t == DATE:
-                return date(*items)
-            case (t, [*clock, fold]) if t == TIME and len(clock) == 4:
-                return time(*clock, tzinfo=zone, fold=fold)
-            case (t, [*clock, fold]) if t == DATETIME and len(clock) == 7:
-                return datetime(*clock, tzinfo=zone, fold=fold)  # type: ignore[misc,arg-type]
-            case (t, [days, seconds, micros]) if t == TIMEDELTA:
-                return timedelta(days, seconds, micros)
-            case (t, [micros]) if t == TIMEZONE:
-                offset = timedelta(microseconds=micros)
-                return timezone(offset) if name is None else timezone(offset, name)  # type: ignore[arg-type]
-        raise ProtocolError(f"unknown tag {tag}, or a wrong number of parts")
+
+def _fraction(items: list[int], _: Any) -> Fraction:
+    value = Fraction(*items)
+    if value.denominator != items[1]:
+        raise ValueError(items[1])
+    return value
+
+
+def _timezone(items: list[int], name: Any) -> timezone:
+    offset = timedelta(microseconds=items[0])
+    return timezone(offset) if name is None else timezone(offset, name)
+
+
+#: For each tag of a record: how many parts it has, and what makes it of the ints and the last part.
+_RECORDS: Final[dict[int, tuple[int, Callable[[list[int], Any], object]]]] = {
+    FRACTION: (2, _fraction),
+    DATE: (3, lambda parts, _: date(*parts)),
+    TIME: (6, lambda parts, zone: time(*parts[:4], zone, fold=parts[4])),  # type: ignore[misc,arg-type]
+    DATETIME: (9, lambda parts, zone: datetime(*parts[:7], zone, fold=parts[7])),  # type: ignore[misc,arg-type]
+    TIMEDELTA: (3, lambda parts, _: timedelta(*parts)),
+    TIMEZONE: (2, _timezone),
+}
 
 
 def _text(value: str) -> Any:
@@ -341,25 +355,22 @@ def _dict(values: list[Any]) -> dict[Any, Any]:
 
 
 def _heads() -> list[tuple[int, int, int]]:
-    """For each first byte of msgpack: bytes to skip, bytes of the length field, parts (per unit of length)."""
+    """For each first byte of msgpack: bytes to skip, bytes of its length field, parts (per unit of length)."""
     table = [(0, 0, 0)] * 256
     for n in range(16):
-        table[0x80 | n] = (0, 0, 2 * n)
-        table[0x90 | n] = (0, 0, n)
+        table[0x80 | n], table[0x90 | n] = (0, 0, 2 * n), (0, 0, n)
     for n in range(32):
         table[0xA0 | n] = (n, 0, 0)
-    for n, size in enumerate((1, 2, 4)):
-        table[0xC4 + n] = (0, size, 0)
-        table[0xC7 + n] = (1, size, 0)
-        table[0xD9 + n] = (0, size, 0)
-    for n, size in enumerate((2, 4)):
-        table[0xDC + n] = (0, size, 1)
-        table[0xDE + n] = (0, size, 2)
+    for n, width in enumerate((1, 2, 4)):
+        table[0xC4 + n] = table[0xD9 + n] = (0, width, 0)
+        table[0xC7 + n] = (1, width, 0)
+    for n, width in enumerate((2, 4)):
+        table[0xDC + n], table[0xDE + n] = (0, width, 1), (0, width, 2)
     for n in range(4):
         table[0xCC + n] = table[0xD0 + n] = (1 << n, 0, 0)
-    table[0xCA], table[0xCB] = (4, 0, 0), (8, 0, 0)
     for n in range(5):
         table[0xD4 + n] = (1 + (1 << n), 0, 0)
+    table[0xCA], table[0xCB] = (4, 0, 0), (8, 0, 0)
     return table
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..model import REGULAR_MODES, TREE_MODE, Finding
+from ..oracle.freezes import FOLDER as FROZEN
 from ..oracle.policy import ORACLE, covers
 from . import frozen, paths
 
@@ -26,12 +27,14 @@ SHORTEST_COPY = 64  # bytes of an oracle file below which an equal blob proves n
 class Patch:
     """What a range does. `changes` are base's tree against the merge result (or, on a conflict, what head adds to
     every merge base), trees included; `listing` is the merge result, folders included; `touched` are
-    (commit, path) of the range that reach oracle or gate; `texts` are changed files with content, read only
+    (commit, path) of the range that reach oracle or gate; `moved` are paths of the changes that head itself left
+    alone, so that only the merge put them there; `texts` are changed files with content, read only
     where a frozen case needs them."""
 
     changes: tuple[Change, ...]
     listing: tuple[Entry, ...] = ()
     touched: tuple[tuple[str, str], ...] = ()
+    moved: frozenset[str] = frozenset()
     cases: tuple[frozen.Frozen, ...] = ()
     texts: tuple[frozen.Text, ...] = ()
     oracle: tuple[OracleFile, ...] = field(default=(), repr=False)
@@ -48,7 +51,9 @@ def judge(patch: Patch, policy: Policy) -> list[Finding]:
     findings = [_named(f, change, patch) for change in files for f in paths.judge_path(change, policy)]
     findings += _twins(patch)
     added = [c.path for c in files if c.added]
-    findings += paths.clashes(added, [e.path for e in patch.listing])
+    present = [e.path for e in patch.listing]
+    findings += paths.clashes(added, present)
+    findings += paths.repositories(added, present)
     findings += _copies(files, patch, policy)
     findings += _history(patch, findings, policy)
     findings += frozen.by_path(patch.cases, added)
@@ -59,8 +64,10 @@ def judge(patch: Patch, policy: Policy) -> list[Finding]:
 
 def _named(finding: Finding, change: Change, patch: Patch) -> Finding:
     """A finding about oracle or gate says what was done, by which commit, and where the content went."""
-    if finding.rule not in {"oracle-touched", "gate-touched"}:
+    if finding.rule not in {"oracle-touched", "gate-touched", "people-touched"}:
         return finding
+    if change.path in patch.moved:
+        return Finding("protected-moved", "the merge puts an edit here that head made elsewhere", change.path)
     done = "added" if change.added else "deleted" if change.deleted else "changed"
     if done == "changed" and change.old_oid == change.new_oid:
         done = f"mode changed from {change.old_mode} to {change.new_mode}"
@@ -90,7 +97,8 @@ def _twins(patch: Patch) -> list[Finding]:
 
 def _copies(files: Sequence[Change], patch: Patch, policy: Policy) -> list[Finding]:
     """An oracle file's blob, newly in production and nowhere else in base: the answers, carried over."""
-    evidence = {f.oid: f.path for f in patch.oracle if f.size >= SHORTEST_COPY}
+    # A frozen case that comes back is `frozen-content`, with its own code.
+    evidence = {f.oid: f.path for f in patch.oracle if f.size >= SHORTEST_COPY and not covers(FROZEN, f.path)}
     suspects = [c for c in files if c.new_oid in evidence and c.new_mode in REGULAR_MODES
                 and not covers(ORACLE, c.path)]  # fmt: skip
     if not suspects:

@@ -125,16 +125,34 @@ def _outside(change: Change, policy: Policy) -> Finding:
     return Finding("outside-roots", f"not under {writable}", change.path)
 
 
+def repositories(added: Iterable[str], present: Iterable[str]) -> list[Finding]:
+    """`git-name` for each folder that an addition makes into a repository without `.git` (a bare one): git run in
+    it obeys its configuration (attack B70; git's setup.c, `is_git_directory`)."""
+    touched = {prefix for path in added for prefix in _folders_above(path)}
+    inside: dict[str, set[str]] = {}
+    for path in present:
+        folder, _, name = path.rpartition("/")
+        if folder in touched and names.fold(name) in {"head", "objects", "refs", "commondir"}:
+            inside.setdefault(folder, set()).add(names.fold(name))
+    return [
+        Finding("git-name", "git opens this folder as a repository and obeys its config", folder or "HEAD")
+        for folder, found in sorted(inside.items())
+        if {"head", "objects", "refs"} <= found or {"head", "commondir"} <= found
+    ]
+
+
+def _folders_above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:n]) for n in range(len(parts))]
+
+
 def clashes(added: Iterable[str], present: Iterable[str]) -> list[Finding]:
     """`name-clash` for each added path one of whose components folds like a sibling's in the merge result.
 
     `present` are all paths of the merge result, folders included. Linear in both.
     """
     parents: dict[str, dict[str, set[str]]] = {}
-    wanted = set()
-    for path in added:
-        parts = path.split("/")
-        wanted |= {"/".join(parts[:n]) for n in range(len(parts))}
+    wanted = {folder for path in added for folder in _folders_above(path)}
     for path in present:
         parent, _, name = path.rpartition("/")
         if parent in wanted:

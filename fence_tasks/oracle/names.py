@@ -26,7 +26,7 @@ _LONGEST = 255  # bytes a component: ext4, APFS and NTFS agree on about that
 
 @lru_cache(maxsize=65536)
 def fold(path: str) -> str:
-    """The path as the most forgiving file systems compare it: full case folding, NFKC, no ignorable code
+    r"""The path as the most forgiving file systems compare it: full case folding, NFKC, no ignorable code
     points, no trailing dots and blanks, no alternate stream, `\\` as `/`. Two paths with one folding may be one
     file somewhere."""
     if path.isascii() and not _odd_ascii(path):
@@ -35,7 +35,7 @@ def fold(path: str) -> str:
 
 
 def _odd_ascii(path: str) -> bool:
-    return any(c in path for c in ':\\') or any(part[-1:] in {".", " "} for part in path.split("/"))
+    return any(c in path for c in ":\\") or any(part[-1:] in {".", " "} for part in path.split("/"))
 
 
 def _fold_component(part: str) -> str:
@@ -57,8 +57,8 @@ def may_be(component: str, name: str) -> bool:
     # A short name is the first letters of the long one without dots and blanks, `~`, and a number.
     stem = re.sub(r"[. ]", "", target.rsplit(".", 1)[0] if "." in target.lstrip(".") else target)
     short = folded.split("~", 1)[0]
-    return len(short) >= 2 and (stem.startswith(short) or (len(short) == 6 and short[:2] == stem[:2]
-                                                           and bool(re.fullmatch(r"[0-9a-f]{4}", short[2:]))))  # fmt: skip
+    hashed = len(short) == 6 and short[:2] == stem[:2] and bool(re.fullmatch(r"[0-9a-f]{4}", short[2:]))
+    return len(short) >= 2 and (stem.startswith(short) or hashed)
 
 
 def below(path: str, protected: str) -> bool:
@@ -79,7 +79,8 @@ def oddity(path: str) -> tuple[str, str] | None:
         if git_alias(part):
             return "git-name", f"some file system opens {part!r} as .git"
         if found := _invisible(part):
-            return "name-control", f"the name holds U+{ord(found):04X} ({unicodedata.name(found, 'a control character')})"
+            called = unicodedata.name(found, "a control character")
+            return "name-control", f"the name holds U+{ord(found):04X} ({called})"
         if part.startswith("-"):
             return "name-dash", f"{part!r} starts with a dash"
         if message := _windows(part):
@@ -96,8 +97,7 @@ def git_alias(component: str) -> bool:
 
 def _invisible(part: str) -> str:
     # Joiners are letters' business in Persian, Hindi or emoji, but HFS+ drops them: two names, one file.
-    return next((c for c in part if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"} or ord(c) in _IGNORABLE
-                 and not 0xFE00 <= ord(c) <= 0xFE0F), "")  # fmt: skip
+    return next((c for c in part if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}), "")
 
 
 def _windows(part: str) -> str:

@@ -268,7 +268,7 @@ class _Reader:
     def paths(self, section: str, key: str, values: list[str]) -> None:
         for value in values:
             parts = value.removesuffix("/").split("/")
-            plain = value == "./" and key in {"imports"}
+            plain = value == "./" and key == "imports"
             if not plain and (not value or any(part in {"", ".", ".."} for part in parts) or "\\" in value):
                 self.fault(section, key, f"{value!r} is not a plain path relative to the repository's root")
 

@@ -23,7 +23,7 @@ def escape(text: str) -> str:
 
 
 def _plain(char: str) -> bool:
-    return char.isascii() and char.isprintable() or unicodedata.category(char)[0] in "LNPSM" or char == " "
+    return char == " " or unicodedata.category(char)[0] in "LNPSM"
 
 
 def render(verdict: Mapping[str, Any], names: Mapping[str, str] | None = None, *, colour: bool = False,
@@ -57,7 +57,7 @@ def _headline(verdict: Mapping[str, Any], first: Mapping[str, Any] | None, *, co
         parts += [first["rule"], f"{rule.who} must act" + _rerun(rule.code)]
     else:
         parts.append("the fence held and all evidence was met")
-    if not verdict["binding"]:
+    if not verdict["binding"] and not first:
         parts.append("NOT BINDING")
     return "  ".join(parts)
 

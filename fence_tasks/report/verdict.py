@@ -31,10 +31,13 @@ class Facts:
 
 
 def build(
-    plan: Plan | None, changes: Sequence[dict[str, Any]], findings: Sequence[Finding], evidence: Sequence[Evidence],
+    plan: Plan | None,
+    changes: Sequence[dict[str, Any]],
+    findings: Sequence[Finding],
+    evidence: Sequence[Evidence],
     facts: Facts,
 ) -> dict[str, Any]:
-    """The verdict as a mapping, ready for JSON. `plan` is None if the revisions could not even be resolved."""  # fmt: skip
+    """The verdict as a mapping, ready for JSON. `plan` is None if the revisions could not even be resolved."""
     everything = [*findings, *(f for e in evidence for f in e.findings)]
     code = code_of(everything)
     subject = plan.subject if plan else "patch"

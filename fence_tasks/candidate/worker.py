@@ -1,0 +1,396 @@
+"""The candidate's side: one program of the standard library alone that answers `docs/protocol.md`.
+
+Started as `python -s -S -B -X utf8 -X pycache_prefix=DIR worker.py READ WRITE`, with the numbers of two pipes.
+In order: 1. `hello` says what to limit and what to import, the limits are set, and this process gives up every
+privilege; 2. `import` loads the candidate's API module; 3. requests are answered until the pipe ends.
+
+From step 2 on nothing here can be trusted: the scorer checks every byte.
+"""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+import importlib
+import operator
+import os
+import resource
+import signal
+import sys
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
+from struct import Struct
+from types import ModuleType
+from typing import Any
+
+VERSION = 1
+VALUE, RAISED, REFUSED, MEMBER = range(4)
+EXT_INT, EXT_TEXT, EXT_DECIMAL, EXT_COMPLEX, EXT_HANDLE = 1, 2, 3, 4, 5
+LIST, TUPLE, DICT, SET, FROZENSET, FRACTION, DATE, TIME, DATETIME, TIMEDELTA, TIMEZONE = range(11)
+
+U32, U64, F64, PAIR = Struct(">I"), Struct(">Q"), Struct(">d"), Struct(">dd")
+HEAD8, HEAD32, HEAD64 = Struct(">BB"), Struct(">BI"), Struct(">BQ")
+FLOAT, SIGNED, EXT = Struct(">Bd"), Struct(">Bq"), Struct(">BIb")
+#: First bytes of msgpack: leaves of a fixed form; then, by kind, what has a size: the bytes that the size takes.
+FIXED = {0xCA: Struct(">f"), 0xCB: F64, 0xCC: Struct(">B"), 0xCD: Struct(">H"), 0xCE: U32, 0xCF: U64,
+         0xD0: Struct(">b"), 0xD1: Struct(">h"), 0xD2: Struct(">i"), 0xD3: Struct(">q")}  # fmt: skip
+SIMPLE = {0xC0: None, 0xC2: False, 0xC3: True}
+BINARY, TEXTS = {0xC4: 1, 0xC5: 2, 0xC6: 4}, {0xD9: 1, 0xDA: 2, 0xDB: 4}
+ARRAYS, EXTS = {0xDC: 2, 0xDD: 4}, {0xC7: 1, 0xC8: 2, 0xC9: 4}
+
+#: prctl(2) and capset(2): death of the parent, dumps and ptrace, privileges of programs, version 3 capabilities.
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, CAPABILITIES_V3 = 1, 4, 38, 0x20080522
+#: Bounds of an exception that crosses: characters of its text and of a name, names of its classes.
+TEXT, NAME, NAMES = 2000, 200, 16
+
+SCALARS = frozenset({type(None), bool, int, float, str, bytes, Decimal, Fraction, complex, datetime, date, time,
+                     timedelta, timezone})  # fmt: skip
+
+
+class TooBigError(Exception):
+    """An answer is over a limit."""
+
+
+def plain(value: Any) -> bool:
+    """True if `value`, a key or an element of a set, crosses as itself and not as a handle."""
+    kind = type(value)
+    if kind is tuple or kind is frozenset:
+        return all(map(plain, value))
+    if kind is datetime or kind is time:
+        return value.tzinfo is None or type(value.tzinfo) is timezone
+    return kind in SCALARS
+
+
+def parts_of(kind: type, value: Any) -> tuple[int, list[Any]]:
+    """The tag and the parts of a Fraction, a date or its like."""
+    if kind is Fraction:
+        return FRACTION, [value.numerator, value.denominator]
+    if kind is timedelta:
+        return TIMEDELTA, [value.days, value.seconds, value.microseconds]
+    if kind is timezone:
+        offset, *name = value.__getinitargs__()
+        return TIMEZONE, [offset // timedelta(microseconds=1), name[0] if name else None]
+    day = [] if kind is time else [value.year, value.month, value.day]
+    if kind is date:
+        return DATE, day
+    clock = [value.hour, value.minute, value.second, value.microsecond, value.fold, value.tzinfo]
+    return TIME if kind is time else DATETIME, day + clock
+
+
+def built(raw: Any) -> Any:
+    """The value that loaded msgpack stands for: each array starts with a tag."""
+    if type(raw) is not list:
+        return raw
+    tag, parts = raw[0], [built(part) for part in raw[1:]]
+    if tag == LIST:
+        return parts
+    if tag == TUPLE:
+        return tuple(parts)
+    if tag == DICT:
+        return dict(zip(parts[::2], parts[1::2]))
+    if tag in {SET, FROZENSET}:
+        return set(parts) if tag == SET else frozenset(parts)
+    if tag == FRACTION:
+        return Fraction(*parts)
+    if tag == TIMEZONE:
+        offset = timedelta(microseconds=parts[0])
+        return timezone(offset) if parts[1] is None else timezone(offset, parts[1])
+    if tag in {TIME, DATETIME}:
+        *clock, fold, zone = parts
+        return (time if tag == TIME else datetime)(*clock, tzinfo=zone, fold=fold)
+    return {DATE: date, TIMEDELTA: timedelta}[tag](*parts)
+
+
+def awaited(value: Any) -> Any:
+    """What the coroutine `value` returns."""
+    import asyncio  # few candidates need it
+
+    return asyncio.run(value)
+
+
+OPS = {
+    **{name: getattr(operator, name) for name in (
+        "eq", "ne", "lt", "le", "gt", "ge", "getitem", "contains", "neg", "pos", "abs", "invert", "add", "sub", "mul",
+        "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor", "index",
+    )},
+    "str": str, "repr": repr, "format": format, "len": len, "bool": bool, "hash": hash, "int": int, "float": float,
+    "complex": complex, "bytes": bytes, "round": round, "divmod": divmod, "isinstance": isinstance, "iter": iter,
+    "reversed": reversed, "await": awaited, "type": lambda value: type(value).__name__,
+}  # fmt: skip
+
+
+def described(error: BaseException) -> list[Any]:
+    """An exception as data: the names of its classes, those that are builtin, its text, a missing module's name."""
+    kinds = type(error).__mro__[:NAMES]
+    try:
+        text = str.__str__(str(error))[:TEXT]
+    except BaseException:  # it is the candidate's own __str__
+        text = "(its text cannot be had)"
+    missing = error.name if type(error) is ModuleNotFoundError and type(error.name) is str else ""
+    known = [kind.__name__ for kind in kinds if getattr(builtins, kind.__name__, None) is kind]
+    return [[kind.__name__[:NAME] for kind in kinds], known, text, missing[:NAME]]
+
+
+def give_up_privileges() -> None:
+    """No capabilities (root could read the scorer's memory), no ptrace by another worker, death with the scorer."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, data = (ctypes.c_uint32 * 2)(CAPABILITIES_V3, 0), (ctypes.c_uint32 * 6)()
+    failed = [
+        libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+        libc.capset(header, data),
+        libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0),
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0),
+    ]
+    if any(failed):
+        raise OSError(ctypes.get_errno(), f"privileges could not be given up: {failed}")
+
+
+class Worker:
+    """The candidate's API module, the objects that the scorer has handles of, and the codec."""
+
+    def __init__(self) -> None:
+        self.limits = {"frame": 1 << 20, "nodes": 1 << 10, "depth": 10, "integer": 8, "exponent": 0}  # until hello
+        self.objects: dict[int, Any] = {}
+        self.last = 0
+        self.name = ""
+        self.module: Any = None
+
+    # Packing: msgpack is appended to `out`.
+
+    def pack(self, value: Any, out: list[bytes], depth: int = 0) -> None:
+        """What is not plain stays in `objects`, and its number crosses."""
+        kind = type(value)
+        if value is None:
+            out.append(b"\xc0")
+        elif kind is bool:
+            out.append(b"\xc3" if value else b"\xc2")
+        elif kind is int:
+            self.pack_int(value, out)
+        elif kind is str:
+            self.pack_text(value, out)
+        elif kind is bytes:
+            size = len(value)
+            out.append(HEAD8.pack(0xC4, size) if size < 256 else HEAD32.pack(0xC6, size))
+            out.append(value)
+        elif kind is float:
+            out.append(FLOAT.pack(0xCB, value))
+        elif kind is list or kind is tuple:
+            self.pack_array(LIST if kind is list else TUPLE, value, out, depth)
+        elif kind is dict and all(map(plain, value)):
+            self.pack_array(DICT, [part for pair in value.items() for part in pair], out, depth)
+        elif (kind is set or kind is frozenset) and all(map(plain, value)):
+            self.pack_array(SET if kind is set else FROZENSET, list(value), out, depth)
+        elif kind is Decimal:
+            self.pack_decimal(value, out)
+        elif kind is complex:
+            self.pack_ext(EXT_COMPLEX, PAIR.pack(value.real, value.imag), out)
+        elif kind in SCALARS and plain(value):
+            self.pack_array(*parts_of(kind, value), out, depth)
+        else:
+            self.pack_handle(value, out)
+
+    def pack_array(self, tag: int, parts: Any, out: list[bytes], depth: int) -> None:
+        size = len(parts) + 1
+        if depth >= self.limits["depth"]:
+            raise TooBigError(f"an answer is nested more than {depth} deep")
+        if size + len(out) // 2 > self.limits["nodes"]:
+            raise TooBigError(f"an answer has more than {self.limits['nodes']} parts")
+        out.append(HEAD8.pack(0x90 | size, tag) if size < 16 else HEAD32.pack(0xDD, size) + bytes((tag,)))
+        for part in parts:
+            self.pack(part, out, depth + 1)
+
+    def pack_int(self, value: int, out: list[bytes]) -> None:
+        if 0 <= value < 128:
+            out.append(bytes((value,)))
+        elif -(1 << 63) <= value < 1 << 63:
+            out.append(SIGNED.pack(0xD3, value))
+        elif 0 < value < 1 << 64:
+            out.append(HEAD64.pack(0xCF, value))
+        else:
+            size = (value.bit_length() + 8) // 8
+            if size > self.limits["integer"]:
+                raise TooBigError(f"an int takes {size} bytes")
+            self.pack_ext(EXT_INT, value.to_bytes(size, "big", signed=True), out)
+
+    def pack_text(self, value: str, out: list[bytes]) -> None:
+        try:
+            raw = value.encode()
+        except UnicodeEncodeError:
+            self.pack_ext(EXT_TEXT, value.encode("utf-8", "surrogatepass"), out)
+            return
+        size = len(raw)
+        if size < 32:
+            out.append(bytes((0xA0 | size,)))
+        else:
+            out.append(HEAD8.pack(0xD9, size) if size < 256 else HEAD32.pack(0xDB, size))
+        out.append(raw)
+
+    def pack_decimal(self, value: Decimal, out: list[bytes]) -> None:
+        if value.is_finite() and abs(value.adjusted()) > self.limits["exponent"]:
+            raise TooBigError("the exponent of a Decimal is too big")
+        self.pack_ext(EXT_DECIMAL, str(value).encode(), out)
+
+    def pack_ext(self, code: int, raw: bytes, out: list[bytes]) -> None:
+        out.append(EXT.pack(0xC9, len(raw), code))
+        out.append(raw)
+
+    def pack_handle(self, value: Any, out: list[bytes]) -> None:
+        # A fresh number each time: the scorer may give up one of two handles of one object.
+        self.last += 1
+        self.objects[self.last] = value
+        self.pack_ext(EXT_HANDLE, U64.pack(self.last), out)
+
+    # Loading: msgpack at an offset, arrays as lists; the value and the offset after it are answered.
+
+    def load(self, raw: bytes, at: int) -> tuple[Any, int]:
+        first = raw[at]
+        at += 1
+        if first < 0x80:
+            return first, at
+        if first >= 0xE0:
+            return first - 256, at
+        if 0xA0 <= first < 0xC0:
+            end = at + (first & 31)
+            return raw[at:end].decode(), end
+        if first in SIMPLE:
+            return SIMPLE[first], at
+        if first in FIXED:
+            return FIXED[first].unpack_from(raw, at)[0], at + FIXED[first].size
+        if 0xD4 <= first < 0xD9:
+            return self.load_ext(raw, at, 1 << (first - 0xD4))
+        width = BINARY.get(first) or TEXTS.get(first) or ARRAYS.get(first) or EXTS.get(first) or 0
+        size, at = int.from_bytes(raw[at : at + width], "big"), at + width
+        if first in EXTS:
+            return self.load_ext(raw, at, size)
+        if first in BINARY or first in TEXTS:
+            body = raw[at : at + size]
+            return body if first in BINARY else body.decode(), at + size
+        parts = []
+        for _ in range(size if width else first & 15):
+            part, at = self.load(raw, at)
+            parts.append(part)
+        return parts, at
+
+    def load_ext(self, raw: bytes, at: int, size: int) -> tuple[Any, int]:
+        code, body, end = raw[at], raw[at + 1 : at + 1 + size], at + 1 + size
+        if code == EXT_INT:
+            return int.from_bytes(body, "big", signed=True), end
+        if code == EXT_TEXT:
+            return body.decode("utf-8", "surrogatepass"), end
+        if code == EXT_DECIMAL:
+            return Decimal(body.decode()), end
+        if code == EXT_COMPLEX:
+            return complex(*PAIR.unpack(body)), end
+        return self.objects[U64.unpack(body)[0]], end
+
+    # Answering.
+
+    def answer(self, raw: bytes) -> bytes:
+        """The frame that answers the request `raw`."""
+        (number, released, *request), _ = self.load(raw, 0)
+        for old in released:
+            self.objects.pop(old, None)
+        out: list[bytes] = [b"", b"\x93"]
+        self.pack_int(number, out)
+        start = len(out)
+        try:
+            self.reply(out, *request)
+            if (size := sum(map(len, out))) > self.limits["frame"]:
+                raise TooBigError(f"an answer takes {size} bytes")
+        except TooBigError as error:
+            out[start:] = [bytes((REFUSED,))]
+            self.pack(str(error), out)
+        except BaseException as error:  # SystemExit too: whatever the candidate raises crosses as data
+            out[start:] = [bytes((RAISED,))]
+            self.pack(described(error), out)
+        out[0] = U32.pack(sum(map(len, out)))
+        return b"".join(out)
+
+    def reply(self, out: list[bytes], verb: str, root: Any, names: list[str], args: list[Any], kwargs: list[Any]) -> None:
+        """Append status and value to `out`. Whatever the candidate raises comes out."""
+        status, value = VALUE, None
+        if verb == "call":
+            words = [built(part) for part in kwargs]
+            value = self.found(root, names)(*map(built, args), **dict(zip(words[::2], words[1::2])))
+        elif verb == "get":
+            value = self.found(root, names)
+            if callable(value) or isinstance(value, ModuleType):
+                status, value = MEMBER, None
+        elif verb == "hold":
+            out.append(bytes((VALUE,)))
+            return self.pack_handle(self.found(root, names), out)
+        elif verb == "fields":
+            value = [getattr(root, name) for name in names]
+        elif verb == "op":
+            value = OPS[names[0]](*map(built, args))
+            if names[0] in {"iter", "reversed"}:
+                value = self.sequence(value)
+        elif verb == "import":
+            value = self.imported()
+        else:
+            value = self.hello(built(args[0]))
+        out.append(bytes((status,)))
+        return self.pack(value, out)
+
+    def found(self, root: Any, names: list[str]) -> Any:
+        """What the path `names` leads to, from an object or (None) from the API module."""
+        value = self.module if root is None else root
+        for name in names:
+            value = getattr(value, name)
+        return value
+
+    def sequence(self, values: Any) -> list[Any]:
+        """All that `values` yields, up to the limit on parts."""
+        found = list(islice(values, self.limits["nodes"]))
+        if len(found) == self.limits["nodes"]:
+            raise TooBigError("an iterator does not end")
+        return found
+
+    def imported(self) -> list[str]:
+        """Import the API module; its public names are answered."""
+        self.module = importlib.import_module(self.name)
+        names = getattr(self.module, "__all__", None)
+        return [str(n) for n in names] if names is not None else [n for n in dir(self.module) if n[:1] != "_"]
+
+    def hello(self, wanted: dict[str, Any]) -> list[Any]:
+        """Apply what the scorer wants, before anything of the candidate is read; what this side is."""
+        self.limits, self.name = wanted["limits"], wanted["api"]
+        here = os.path.dirname(os.path.abspath(__file__))
+        sys.path[:] = [*wanted["imports"], *(p for p in sys.path if os.path.abspath(p) != here), *wanted["site"]]
+        sys.argv[:] = ["candidate"]
+        for name, value in wanted["resources"].items():
+            kind = getattr(resource, name)
+            hard = resource.getrlimit(kind)[1]
+            bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(kind, (bound, bound))
+        give_up_privileges()
+        return [VERSION, "Python %d.%d.%d" % sys.version_info[:3]]
+
+
+def read(fd: int) -> bytes:
+    """The content of the next request; b"" at the pipe's end."""
+    buffer = bytearray(os.read(fd, 1 << 16))
+    while buffer and (len(buffer) < 4 or len(buffer) < 4 + U32.unpack_from(buffer)[0]):
+        more = os.read(fd, 1 << 20)
+        if not more:
+            return b""
+        buffer += more
+    return bytes(memoryview(buffer)[4:])
+
+
+def main() -> None:
+    """Answer requests until the scorer closes its pipe."""
+    reading, writing = int(sys.argv[1]), int(sys.argv[2])
+    for fd in (reading, writing):
+        os.set_inheritable(fd, False)  # a program that the candidate starts must not keep them open
+    worker = Worker()
+    while raw := read(reading):
+        frame = memoryview(worker.answer(raw))
+        while frame:
+            frame = frame[os.write(writing, frame) :]
+
+
+if __name__ == "__main__":
+    main()
