@@ -127,7 +127,7 @@ def _patch(store: git.Store, plan: Plan, changes: Sequence[Change], listing: Seq
         for case, oid in zip(audited.cases, stored, strict=True)
     )
     texts = _texts(store, changes) if cases and plan.subject != "self" else ()
-    return judge.Patch(tuple(changes), tuple(listing), tuple(touched), cases, texts, audited.files)
+    return judge.Patch(tuple(changes), tuple(listing), tuple(touched), cases=cases, texts=texts, oracle=audited.files)
 
 
 def _texts(store: git.Store, changes: Sequence[Change]) -> tuple[frozen.Text, ...]:
