@@ -64,7 +64,7 @@ def refuse(error: RefusedError, arguments: Sequence[str] = (), called_from: str 
     try:
         out = str(places.parse_known_args(list(arguments))[0].out)
         if out and error.findings[0].rule != "run-folder":
-            stage.begin(str(Path(called_from) / out), []).record(stage.VERDICT, built)
+            stage.begin(str(Path(called_from) / out), []).finish(built, {})
     except (argparse.ArgumentError, OSError, RefusedError) as fault:
         sys.stderr.write(f"no verdict could be written: {text.escape(str(fault))}\n")
     return int(built["code"])

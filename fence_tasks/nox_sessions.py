@@ -124,7 +124,7 @@ def score_verdict(session: nox.Session) -> None:
         _call(session, run, "score-verdict", *session.posargs[2:])
     except nox.command.CommandFailed as failed:
         code = failed.return_code or code
-    verdict = run.read(stage.VERDICT) or {}
+    verdict = run.verdict()
     code = int(verdict.get("code", Code.INTERNAL)) if verdict.get("code") in {0, code} else int(Code.INTERNAL)
     if code:
         raise SystemExit(code)

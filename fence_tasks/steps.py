@@ -299,9 +299,8 @@ def verdict(run: Run, *, evidence: bool) -> dict[str, Any]:
         binding=bool(answers and plan and plan.subject != "self" and plan.onto),
     )  # fmt: skip
     built = report.build(plan, fenced.get("changes", []), findings, answers, facts)
-    run.record(stage.RUN, {**(run.read(stage.RUN) or {}), "ended": time.time(), "names": plan.names if plan else {},
-                           "timings": {k: a.timings for k, a in zip(EVIDENCE_STEPS, answers, strict=False)}})  # fmt: skip
-    run.record(stage.VERDICT, built)
+    timings = {kind: answer.timings for kind, answer in zip(EVIDENCE_STEPS, answers, strict=False)}
+    run.finish(built, {"ended": time.time(), "names": plan.names if plan else {}, "timings": timings})
     return built
 
 

@@ -369,14 +369,14 @@ touched = "{history}"
 """
 
 
-def build(root: Path) -> Host:
-    """A fresh host: a first commit without the fence, a second that adopts it and freezes one flaky case.
+def build(root: Path, *opts: str) -> Host:
+    """A fresh host (`opts` are for `git init`): a first commit without the fence, a second that adopts it and freezes one flaky case.
 
     The branch `legacy` stays at the first, `main` is at the second, and `root/gate` is a checkout of it.
     """
     host = Host(root, root / "gate")
     host.repo.mkdir()
-    host.git("init", "--quiet", "--template=", "--initial-branch=main")
+    host.git("init", "--quiet", "--template=", "--initial-branch=main", *opts)
     for name, content in LEGACY.items():
         host.write(name, content, executable=name.startswith("src/bin/"))
     host.commit("parsekit 0.1")

@@ -51,6 +51,23 @@ class Run:
         """Store a step's record under the run's id."""
         self.write(name, as_json({**record, "run": self.id}))
 
+    def finish(self, verdict: dict[str, Any], about: dict[str, Any]) -> None:
+        """Write the verdict, the run's last act. It names no run, so that equal runs give equal bytes; its digest
+        in `run.json` says that it is this run's."""
+        data = as_json(verdict)
+        digest = hashlib.sha256(data).hexdigest()
+        self.record(RUN, {**(self.read(RUN) or {}), **about, "verdict_sha256": digest})
+        shutil.rmtree(self.stage, ignore_errors=True)
+        shutil.rmtree(self.git_dir, ignore_errors=True)
+        self.write(VERDICT, data)
+
+    def verdict(self) -> dict[str, Any]:
+        """This run's verdict; `{}` if there is none, or if it is another run's."""
+        data = (self.folder / VERDICT).read_bytes()
+        if hashlib.sha256(data).hexdigest() != (self.read(RUN) or {}).get("verdict_sha256"):
+            return {}
+        return dict(json.loads(data))
+
     def read(self, name: str) -> dict[str, Any] | None:
         """A record of this very run, or None if there is none (another run's does not count)."""
         path = self.folder / name

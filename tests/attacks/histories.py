@@ -156,6 +156,16 @@ def edit_of_what_joined_the_gate(host: Host) -> Attempt:
     return Attempt()
 
 
+def test_in_a_moved_folder(host: Host) -> Attempt:
+    """The branch adds a test; main moves all of its folder into the oracle, so that git would move the test too."""
+    propose(host, lambda h: h.write("src/tests/test_new.py", "def test_new() -> None:\n    assert True\n"))
+    host.checkout("main")
+    host.path("oracle/frozen/all").mkdir()
+    host.path("src/tests").rename(host.path("oracle/frozen/all/tests"))
+    host.people("freeze them all")
+    return Attempt()
+
+
 def conflict(*changes: Change) -> Builder:
     """Branch and main edit the same line of production code; the branch makes more changes besides."""
 

@@ -6,7 +6,7 @@ import os
 import unicodedata
 from typing import TYPE_CHECKING
 
-from tests.host import API, FIXTURES, PROPERTIES, TEXT, policy
+from tests.host import API, FIXTURES, PROPERTIES, TEXT, build, policy
 
 from . import histories, jobs
 from .attempt import Attempt, Row
@@ -145,6 +145,44 @@ def by_ids(host: Host) -> Attempt:
     return Attempt(base=host.id("main"), head=host.id("agent"))
 
 
+def octopus(host: Host) -> Attempt:
+    """A merge with three parents."""
+    propose(host, better)
+    for name in ("one", "two"):
+        host.branch(name)
+        host.write(f"src/parsekit/{name}.py", "X = 1\n")
+        host.commit(name)
+    host.checkout("agent")
+    host.merge("one", "two")
+    return Attempt()
+
+
+def annotated_tag(host: Host) -> Attempt:
+    """Head is a tag object."""
+    propose(host, better)
+    host.git("tag", "--annotate", "--message", "a release", "v1", "agent")
+    return Attempt(head="v1")
+
+
+def cloned(name: str, *opts: str) -> Builder:
+    """The same patch, in a clone."""
+
+    def build(host: Host) -> Attempt:
+        propose(host, better)
+        return Attempt(base="origin/main", head="origin/agent", host=host.clone(name, *opts))
+
+    return build
+
+
+def with_sha256(host: Host) -> Attempt:
+    """A host of its own whose ids have 64 digits."""
+    root = host.root / "sha256"
+    root.mkdir()
+    other = build(root, "--object-format=sha256")
+    propose(other, better)
+    return Attempt(host=other)
+
+
 def in_a_bare_repository(host: Host) -> Attempt:
     """The repository has no work tree, as in a server's hook."""
     propose(host, better)
@@ -196,6 +234,8 @@ FILES = (
     Row("deletion", "deletes a file", patch(removed("src/parsekit/legacy.py"))),
     Row("rename", "renames a module and its import", patch(moved("src/parsekit/_text.py", "src/parsekit/_line.py"),
         wrote("src/parsekit/api.py", API.replace("._text", "._line")))),
+    Row("case", "renames a file to another case", patch(
+        moved("src/parsekit/legacy.py", "src/parsekit/Legacy.py"))),
     Row("empty", "adds an empty file", patch(better, wrote("src/parsekit/py.typed", ""))),
     Row("no-newline", "adds a file that does not end in a newline", patch(wrote("src/parsekit/version.txt", "0.2"))),
     Row("executable", "edits an executable file", patch(appended("src/bin/parsekit", "# end\n"))),
@@ -227,6 +267,8 @@ HISTORIES = (
     Row("two-oracles", "comes after two branches of evidence were merged", two_oracle_branches),
     Row("stale", "is behind main without a conflict", stale),
     Row("rebased", "was rebased on main", rebased),
+    Row("octopus", "merges two branches of its own at once", octopus),
+    Row("tag", "is named by an annotated tag", annotated_tag),
     Row("many-commits", "has twenty commits", many_commits),
     Row("new-evidence", "comes after a person added evidence",
         on_main(lambda h: h.fixture(b"X\n", b"x\n"), wrote("oracle/properties/more.py", STRICTER), then=patch(better))),
@@ -247,6 +289,9 @@ PLACES = (
     Row("flat", "belongs to a flat layout", flat_layout),
     Row("ids", "is named by full ids", by_ids),
     Row("bare", "is judged in a bare repository", in_a_bare_repository),
+    Row("shared", "is judged in a clone that borrows its objects", cloned("shared", "--shared")),
+    Row("odd-folder", "is judged in a folder of an odd name", cloned("it's a \"nä\" me")),
+    Row("sha256", "is judged in a repository of SHA-256 ids", with_sha256),
     Row("foreign", "is judged in a repository of another user", owned_by_somebody_else),
     Row("linked", "is judged in a linked work tree", in_a_linked_work_tree),
 )  # fmt: skip

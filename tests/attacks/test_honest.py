@@ -26,7 +26,7 @@ def evidence_not_run(result: Result) -> list[str]:
 
 def not_what_lands(host: Host, attempt: Attempt, result: Result) -> list[str]:
     """Where the verdict's merge result or methods differ from what git itself does, one line each."""
-    said, base, head = result.verdict, host.id(attempt.base), host.id(attempt.head)
+    said, base, head = (result.verdict, *(host.id(f"{name}^{{commit}}") for name in (attempt.base, attempt.head)))
     lands = host.git("merge-tree", "--write-tree", base, head).split("\n", maxsplit=1)[0]
     straight = host.git("merge-base", base, head) == base and not host.git("rev-list", "--merges", f"{base}..{head}")
     wanted = {"merge", "squash"} | ({"rebase"} if straight else set())

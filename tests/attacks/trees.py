@@ -72,13 +72,37 @@ def climbing_entry(host: Host) -> Attempt:
     return _with_src(host, ("40000", b"src", src))
 
 
+def entry_in_src(mode: str, name: bytes, of: str) -> Builder:
+    """`src` gets one more entry: a mode, a name, and whatever object the revision `of` is."""
+
+    def build(host: Host) -> Attempt:
+        src = sorted([*host.tree_entries("main:src"), (mode, name, host.id(of))], key=lambda entry: entry[1])
+        return _with_src(host, ("40000", b"src", host.raw_tree(src)))
+
+    return build
+
+
+def unsorted(host: Host) -> Attempt:
+    """The entries of `src` stand in another order than git's, so that a search by name may miss them."""
+    return _with_src(host, ("40000", b"src", host.raw_tree(reversed(host.tree_entries("main:src")))))
+
+
+def evil_oracle_first(host: Host) -> Attempt:
+    """The root tree holds `oracle` twice, and the first is the proposer's."""
+    evil = host.raw_tree([("100644", b"policy.toml", host.blob("format = 1\n"))])
+    rest = host.tree_entries("main")
+    before = [entry for entry in rest if entry[1] < b"oracle"]
+    tree = host.raw_tree([*before, ("40000", b"oracle", evil), *rest[len(before):]])
+    host.git("branch", "agent", host.commit_tree(tree, host.id("main")))
+    return Attempt()
+
+
 def below_src(folder: str, name: str) -> Builder:
     """`src` gets a folder of a name that no index accepts, with one file in it."""
 
     def build(host: Host) -> Attempt:
         inner = host.raw_tree([("100644", name.encode(), host.blob("X = 1\n"))])
-        entries = [*host.tree_entries("main:src"), ("40000", folder.encode(), inner)]
-        return _with_src(host, ("40000", b"src", host.raw_tree(sorted(entries, key=lambda entry: entry[1]))))
+        return entry_in_src("40000", folder.encode(), inner)(host)
 
     return build
 

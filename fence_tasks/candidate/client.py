@@ -1,0 +1,236 @@
+"""Asks one revision's candidate: starts its worker, keeps its deadline, and turns what it does into values or faults."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..model import Finding, RefusedError
+from .errors import CandidateFault, error_of
+from .handles import Api, Handle, Ref
+from .process import Process, make_undumpable
+from .protocol import VERSION, Codec, Limits, MisuseError, ProtocolError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_VALUE, _RAISED, _REFUSED, _MEMBER = range(4)
+_WORKER = str(Path(__file__).with_name("worker.py"))
+#: Importing may take longer than a call, by this factor, and a worker may say hello this much later (seconds).
+_IMPORT_CALLS, _HELLO_SECONDS = 4, 20.0
+_FILE_BYTES, _OPEN_FILES, _LOG_KEPT = 64 << 20, 256, 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How one revision's candidate is started.
+
+    `python` is an absolute interpreter, `site` the folders of its installed requirements, `imports` absolute
+    folders that come first, `api` the module's name, `scratch` an absolute folder (0700) that is its working
+    folder, HOME and TMPDIR, `memory` bytes of address space, `call_seconds` the longest call.
+    """
+
+    python: str
+    site: tuple[str, ...]
+    imports: tuple[str, ...]
+    api: str
+    scratch: str
+    memory: int
+    call_seconds: float
+
+    def argv(self) -> list[str]:
+        """The worker's command line, without the numbers of the pipes.
+
+        Not `-I`: it implies `-E`, and then no hash seed can be set, so that a candidate that walks over a set
+        would answer differently in each run. The environment is ours alone, and the worker drops its own folder.
+        """
+        cache = f"pycache_prefix={self.scratch}/pyc"
+        return [self.python, "-s", "-S", "-B", "-X", "utf8", "-X", cache, _WORKER]
+
+    def environment(self) -> dict[str, str]:
+        """All that the worker's environment holds; nothing of the caller's."""
+        return {
+            "PATH": os.defpath, "HOME": self.scratch, "TMPDIR": self.scratch, "LANG": "C.UTF-8", "TZ": "UTC",
+            "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+        }  # fmt: skip
+
+
+class Client:
+    """One candidate, through one worker at a time. `api` is what properties get.
+
+    `fault` stays set from a fault until `restart`, so that a property that swallows it is found out; `calls`
+    counts answers; `until` (monotonic seconds) ends every call at the latest; `limited` says that a time or
+    memory limit was met; `generation` counts the workers started.
+    """
+
+    def __init__(self, launch: Launch, limits: Limits | None = None, restarts: int = 20) -> None:
+        """Make a client; nothing is started yet. After `restarts` restarts no more are made."""
+        self.launch = launch
+        self.limits = limits or Limits()
+        self.api = Api(self)
+        self.names: frozenset[str] = frozenset()
+        self.language = ""
+        self.fault: CandidateFault | None = None
+        self.calls = 0
+        self.until = float("inf")
+        self.limited = False
+        self.generation = 0
+        self._most = restarts + 1
+        self._number = 0
+        self._released: list[int] = []
+        self._process: Process | None = None
+        self._log = -1
+        self._codec = Codec(self.limits, {Handle: self._number_of}, self._handle)
+
+    def __enter__(self) -> Client:
+        """The client itself, started."""
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close it."""
+        self.close()
+
+    def start(self) -> None:
+        """Start the worker, if there is none, and import the API.
+
+        Raises CandidateFault (`candidate-import`, or `candidate-died` after the last restart), and RefusedError
+        (`environment`) if the interpreter gives no hello, since nothing of the candidate has run then.
+        """
+        if self._process is not None:
+            return
+        if self.generation >= self._most:
+            self._fail(CandidateFault("candidate-died", f"it was restarted {self._most - 1} times; no more"))
+        self._launch()
+        self._hello()
+        try:
+            names = self._ask("import", None, [], [], [], monotonic() + _IMPORT_CALLS * self.launch.call_seconds)
+        except CandidateFault as fault:
+            self._fail(CandidateFault("candidate-import", f"{self.launch.api}: {fault.message}", fault.missing))
+        except Exception as error:  # noqa: BLE001 - a CandidateError of any builtin class
+            missing = getattr(error, "missing", "")
+            self._fail(CandidateFault("candidate-import", f"{self.launch.api}: {error}", missing))
+        self.names = frozenset(name for name in names if type(name) is str) if type(names) is list else frozenset()
+
+    def restart(self) -> None:
+        """Forget the fault and start another worker. Raises as `start` does."""
+        self.close()
+        self.fault = None
+        self.start()
+
+    def close(self) -> None:
+        """Kill the worker with its whole group. Its handles die with it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+        if self._log >= 0:
+            os.close(self._log)
+            self._log = -1
+
+    def trim(self) -> None:
+        """Empty the file of the candidate's output if it has grown, so that chatter never meets the file limit."""
+        if self._log >= 0 and os.fstat(self._log).st_size > _LOG_KEPT:
+            os.ftruncate(self._log, 0)
+
+    # What handles and `api` ask.
+
+    def get(self, ref: Ref) -> object:
+        """The value at `ref`, or a handle if it is a function, a class or a module."""
+        return self._request("get", ref, [*ref.names])
+
+    def call(self, ref: Ref, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """What the candidate returns."""
+        pack = self._codec.pack
+        words = [pack(part) for pair in kwargs.items() for part in pair] if kwargs else []
+        return self._request("call", ref, [*ref.names], [pack(arg) for arg in args], words)
+
+    def fields(self, ref: Ref, names: tuple[str, ...]) -> list[object]:
+        """The values of several attributes at once."""
+        values = self._request("fields", self._whole(ref), list(names))
+        if type(values) is not list or len(values) != len(names):
+            self._fail(CandidateFault("candidate-protocol", f"{len(names)} fields were asked for, others came"))
+        return values
+
+    def op(self, name: str, args: tuple[Any, ...]) -> object:
+        """What the candidate's side answers to an operator."""
+        return self._request("op", None, [name], [self._codec.pack(arg) for arg in args])
+
+    def release(self, number: int, generation: int) -> None:
+        """Tell the worker, with the next request, that no handle of `number` is left."""
+        if generation == self.generation:
+            self._released.append(number)
+
+    # Starting.
+
+    def _launch(self) -> None:
+        make_undumpable()
+        scratch = self.launch.scratch
+        try:
+            name = f"{scratch}/output-{secrets.token_hex(8)}.log"
+            self._log = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            self._process = Process(
+                self.launch.argv(), cwd=scratch, env=self.launch.environment(), output=self._log,
+                largest=self.limits.frame,
+            )  # fmt: skip
+        except OSError as error:
+            if self.generation:  # it worked before: the candidate has removed or closed what it needs
+                self._fail(CandidateFault("candidate-died", "its scratch folder cannot be used any more"))
+            reason = f"the candidate's worker cannot be started: {error.strerror}"
+            raise RefusedError(Finding("environment", reason)) from error
+        self.generation += 1
+        self._released = []
+
+    def _hello(self) -> None:
+        launch = self.launch
+        resources = {"RLIMIT_AS": launch.memory, "RLIMIT_FSIZE": _FILE_BYTES, "RLIMIT_NOFILE": _OPEN_FILES,
+                     "RLIMIT_CORE": 0}  # fmt: skip
+        wanted = {
+            "version": VERSION, "limits": asdict(self.limits), "resources": resources, "api": launch.api,
+            "imports": list(launch.imports), "site": list(launch.site),
+        }  # fmt: skip
+        end = monotonic() + _HELLO_SECONDS
+        try:
+            answer = self._ask("hello", None, [], [self._codec.pack(wanted)], [], end)
+        except (CandidateFault, Exception) as error:
+            self.close()
+            self.fault = None
+            raise RefusedError(Finding("environment", f"the candidate's worker gave no hello: {error}")) from None
+        if type(answer) is not list or len(answer) != 2 or answer[0] != VERSION:
+            self.close()
+            raise RefusedError(Finding("environment", f"the candidate's worker speaks another protocol than {VERSION}"))
+        self.language = str(answer[1])
+
+    # Asking.
+
+    def _request(self, verb: str, ref: Ref | None, names: list[str], args: Any = (), words: Any = ()) -> Any:
+        if self.fault is not None:
+            raise self.fault.again()
+        root = None
+        if ref is not None and ref.number:
+            self._check(ref)
+            root = self._codec.reference(ref.number)
+        value = self._ask(verb, root, names, args, words, min(monotonic() + self.launch.call_seconds, self.until), ref)
+        return value
+
+    def _ask(
+        self, verb: str, root: Any, names: Any, args: Any, words: Any, end: float, ref: Ref | None = None
+    ) -> Any:
+        """One exchange. Raises CandidateError, CandidateFault, and MisuseError if the request is too big."""
+        if self._process is None:
+            raise CandidateFault("candidate-died", "no worker runs")
+        released, self._released = self._released, []
+        self._number += 1
+        frame = self._codec.frame([self._number, released, verb, root, names, args, words])
+        try:
+            status, raw = self._answered(self._codec.message(self._process.exchange(frame, end)))
+            value = self._codec.unpack(raw)
+        except ProtocolError as error:
+            self._fail(CandidateFault("candidate-too-big" if error.too_big else "candidate-protocol", str(error)))
+        except CandidateFault as fault:
+            self._fail(fault)
+        return self._meant(status, value, ref)
