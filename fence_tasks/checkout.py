@@ -45,19 +45,25 @@ def head(root: str) -> str:
     return text_of(_run(root, "rev-parse", "--verify", "HEAD^{commit}")[1]).strip()
 
 
-def index(root: str, prefix: str = "") -> list[Entry]:
-    """The index's entries below `prefix` (a folder with `/`, or ""). Raises RefusedError with `merge-conflict` for
-    an unmerged path."""
+def index(root: str, prefix: str = "", *, without: Sequence[str] = ()) -> list[Entry]:
+    """The index's entries below `prefix` (a folder with `/`, or ""), the paths `without` left out. Raises
+    RefusedError with `merge-conflict` for an unmerged path."""
     entries = []
     out = _run(root, "ls-files", "--stage", "-z", "--full-name", "--", *([prefix] if prefix else []))[1]
     for line in out.split(b"\0"):
-        if line:
-            fields, _, raw = line.partition(b"\t")
+        fields, _, raw = line.partition(b"\t")
+        if line and text_of(raw) not in without:
             mode, oid, step = fields.decode().split(" ")
             if step != "0":
                 raise RefusedError(Finding("merge-conflict", "the index has an unmerged path", text_of(raw)))
             entries.append(Entry(mode, oid, text_of(raw)))
     return entries
+
+
+def intended(root: str, prefix: str) -> set[str]:
+    """Paths below `prefix` that `git add --intent-to-add` put into the index: no commit will hold them."""
+    out = _run(root, "diff-files", "--name-only", "--diff-filter=A", "-z", "--", prefix)[1]
+    return {text_of(raw) for raw in out.split(b"\0") if raw}
 
 
 def unmerged(root: str) -> list[str]:
@@ -92,6 +98,12 @@ def unstaged(root: str, *prefixes: str) -> list[str]:
     return sorted(text_of(line[3:]) for line in out.split(b"\0") if line and line[1:2] != b" ")
 
 
+def ignored(root: str, prefix: str) -> list[str]:
+    """Untracked files below `prefix` that an ignore rule hides from `git status`."""
+    out = _run(root, "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--full-name", "--", prefix)[1]
+    return sorted(text_of(raw) for raw in out.split(b"\0") if raw)
+
+
 def stage(root: str, paths: Sequence[str]) -> None:
     """Put work-tree files into the index, ignored ones too."""
     _run(root, "add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=_nul(paths))
@@ -108,15 +120,31 @@ def move(root: str, old: str, new: str) -> None:
     _run(root, "mv", "--", bytes_of(old), bytes_of(new))
 
 
-def set_index(root: str, entries: Sequence[Entry]) -> None:
-    """Write entries (mode, blob id, path) into the index, whatever the work tree holds."""
-    lines = b"".join(f"{e.mode} {e.oid}\t".encode() + bytes_of(e.path) + b"\0" for e in entries)
+def set_index(root: str, entries: Sequence[Entry], gone: Sequence[str] = ()) -> None:
+    """In one step write entries (mode, blob id, path) into the index and take the paths `gone` out, whatever the
+    work tree holds. An entry ends a conflict of its path."""
+    width = len(entries[0].oid) if entries else 40
+    lines = b"".join(f"0 {'0' * width}\t".encode() + bytes_of(path) + b"\0" for path in gone)
+    lines += b"".join(f"{e.mode} {e.oid}\t".encode() + bytes_of(e.path) + b"\0" for e in entries)
     _run(root, "update-index", "-z", "--index-info", stdin=lines)
+    # The entries come without a file's time and size; without those git reads each file again, every time.
+    _run(root, "update-index", "-q", "--refresh", allowed=(0, 1, 128))
 
 
 def store_blob(root: str, data: bytes) -> str:
     """Write `data` as a blob, without filters or line-ending conversion; answer its id."""
     return text_of(_run(root, "hash-object", "-w", "--stdin", "--no-filters", stdin=data)[1]).strip()
+
+
+def commit_time(root: str) -> int:
+    """When HEAD was committed, in seconds UTC."""
+    return int(_run(root, "log", "-1", "--no-show-signature", "--format=%ct")[1])
+
+
+def first_parent_commits(root: str, commit: str) -> int | None:
+    """How many first-parent commits HEAD has after `commit`; None if the commit is not here."""
+    code, out = _run(root, "rev-list", "--count", "--first-parent", f"{commit}..HEAD", allowed=(0, 128))
+    return None if code else int(out)
 
 
 def commits_of(root: str, path: str) -> int:

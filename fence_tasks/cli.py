@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from . import __version__, steps
+from .files import as_json, write_whole
 from .model import Finding, RefusedError
 from .report import text, verdict
 from .rules import ALLOWED, DENIED, OTHER_TREE, SAME_TREE, Code
@@ -279,5 +280,5 @@ def run_scorer(options: argparse.Namespace) -> int:
 
     job = suite.Job.from_json(Path(options.job).read_bytes())
     run = suite.run_properties if options.kind == steps.PROPERTIES else suite.run_fixtures
-    stage.write_whole(Path(options.result), stage.as_json(asdict(run(job))))
+    write_whole(Path(options.result), as_json(asdict(run(job))))
     return ALLOWED

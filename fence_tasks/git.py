@@ -2,8 +2,7 @@
 
 Judging happens in a private bare GIT_DIR whose only tie to the judged repository is its object store (as an
 alternate), so that config, attributes, hooks, grafts, replace refs and the index there cannot steer anything.
-Git's own formats: git-rev-parse(1), git-cat-file(1) --batch-command, git-merge-tree(1), git-diff-tree(1) raw
-output, git-ls-tree(1).
+Git's own formats: git-rev-parse(1), git-cat-file(1) --batch-command, git-merge-tree(1), and raw trees (`trees`).
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
-from .model import ABSENT, Change, Entry, Finding, RefusedError, text_of
+from . import trees
+from .model import Entry, Finding, RefusedError, bytes_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,8 +26,8 @@ MINIMUM = (2, 38)  # the first git with merge-tree --write-tree
 FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin")
 _HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NAME = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\-][^\x00-\x20\x7f~^:?*\[\\]*")
-#: Requests written before their replies are read; 512 lines of at most 80 bytes fit any pipe's buffer.
-_BATCH = 512
+#: Requests written before their replies are read, so few that they fit a pipe's buffer (64 KiB; a path is at most 4).
+_BATCH = 15
 
 _CONFIG = """\
 [core]
@@ -249,26 +249,31 @@ class Store:
         assert stdin and stdout  # noqa: S101, PT018 - both were asked for
         return stdin, stdout
 
-    def ask(self, verb: str, names: Sequence[str]) -> Iterator[Blob]:
+    def ask(self, verb: str, names: Sequence[str], *, absent: bool = False) -> Iterator[Blob]:
         """One answer a name, in order. `verb` is `info` (no content) or `contents`.
 
-        Raises RefusedError with `object-missing` where a name resolves to nothing.
+        A name that resolves to nothing is an empty answer if `absent` allows that. Raises RefusedError with
+        `object-missing` otherwise.
         """
         stdin, stdout = self._pipes()
         for start in range(0, len(names), _BATCH):
             batch = names[start : start + _BATCH]
+            if any("\n" in name for name in batch):
+                raise GitError(Finding("gate-failed", "a name with a newline cannot be asked for"))
             try:
-                stdin.write("".join(f"{verb} {name}\n" for name in batch).encode() + b"flush\n")
+                stdin.write(b"".join(f"{verb} ".encode() + bytes_of(name) + b"\n" for name in batch) + b"flush\n")
                 stdin.flush()
             except BrokenPipeError as error:
                 raise _failure(["cat-file"], "cat-file ended early", str(self.git_dir)) from error
             for name in batch:
-                yield self._answer(stdout, name, content=verb == "contents")
+                yield self._answer(stdout, name, content=verb == "contents", absent=absent)
 
-    def _answer(self, stdout: IO[bytes], name: str, *, content: bool) -> Blob:
+    def _answer(self, stdout: IO[bytes], name: str, *, content: bool, absent: bool) -> Blob:
         header = stdout.readline()
-        fields = header.split()
-        if len(fields) != 3 or not fields[2].isdigit():
+        fields = header.rsplit(b" ", 2)
+        if absent and header == bytes_of(name) + b" missing\n":
+            return Blob("", "", 0, b"")
+        if len(fields) != 3 or not fields[2].strip().isdigit():
             raise GitError(Finding("object-missing", f"{name} is not in the object store"))
         size = int(fields[2])
         data = stdout.read(size + 1)[:-1] if content else b""
@@ -304,37 +309,31 @@ class Store:
         tree, *paths = text_of(out).split("\0")
         return tree.strip(), tuple(dict.fromkeys(p for p in paths if p)) or (("?",) if code else ())
 
-    def changes(self, pairs: Sequence[tuple[str, str]]) -> list[list[Change]]:
-        """For each pair of trees, what differs, trees included (mode 040000), without rename detection."""
-        if not pairs:
-            return []
-        stdin = "".join(f"{old} {new}\n" for old, new in pairs).encode()
-        _, out = self._run(["diff-tree", "--stdin", "--raw", "-r", "-t", "-z", "--no-renames", "--no-abbrev"],
-                           stdin=stdin)  # fmt: skip
-        answers: list[list[Change]] = []
-        tokens = iter(out.split(b"\0"))
-        for token in tokens:
-            # A pair's header, "<old> <new>\n", is glued to what follows it: a record, or the next header.
-            *headers, record = token.split(b"\n")
-            answers += [[] for _ in headers]
-            if record:
-                old_mode, new_mode, old, new, _ = record.decode().removeprefix(":").split(" ")
-                answers[-1].append(Change(text_of(next(tokens)), old_mode, new_mode, old, new))
-        if len(answers) != len(pairs):
-            raise GitError(Finding("gate-failed", f"diff-tree answered {len(answers)} of {len(pairs)} pairs"))
-        return answers
+    def read_trees(self, oids: Sequence[str]) -> list[bytes | None]:
+        """The raw tree objects `oids`, None for one that is another kind of object."""
+        return [blob.data if blob.kind == "tree" else None for blob in self.ask("contents", oids)]
+
+    def difference(self, old: str, new: str) -> trees.Difference:
+        """What tree `new` has against tree `old`, without rename detection."""
+        return trees.difference(old, new, self.read_trees)
 
     def listing(self, tree: str, path: str = "") -> list[Entry]:
-        """Every entry of a tree, folders included, in git's order; below `path` (a folder) if that is given."""
-        name = f"{tree}:{path}" if path else tree
-        _, out = self._run(["ls-tree", "-r", "-t", "-z", "--full-tree", name])
-        entries = []
-        for line in out.split(b"\0"):
-            if line:
-                head, _, raw = line.partition(b"\t")
-                mode, _, oid = head.decode().split(" ")
-                entries.append(Entry(mode, oid, f"{path}/{text_of(raw)}" if path else text_of(raw)))
-        return entries
+        """Every file of a tree, in byte order; with `path` (a folder) those below it, [] if it is not there."""
+        oid = self.lookup(tree, [path])[path] if path else tree
+        if not oid:
+            return []
+        found = trees.difference("", oid, self.read_trees).changes
+        return [Entry(c.new_mode, c.new_oid, f"{path}/{c.path}" if path else c.path) for c in found]
+
+    def lookup(self, tree: str, paths: Sequence[str]) -> dict[str, str]:
+        """The object id at each of `paths` in a tree, "" where there is none."""
+        plain = [p for p in paths if "\n" not in p]  # a request is a line; audit lets no such name into the oracle
+        answers = self.ask("info", [f"{tree}:{p}" for p in plain], absent=True)
+        return {**dict.fromkeys(paths, ""), **{p: a.oid for p, a in zip(plain, answers, strict=True)}}
+
+    def not_blobs(self, oids: Sequence[str]) -> set[str]:
+        """Those of `oids` that are no blobs. Raises RefusedError with `object-missing` for one that is not there."""
+        return {oid for oid, blob in zip(oids, self.ask("info", oids), strict=True) if blob.kind != "blob"}
 
     def touching(self, base: str, head: str, paths: Sequence[str]) -> list[tuple[str, str]]:
         """`(commit, path)` for each commit of `base..head` that touches one of `paths` (literal, as prefixes).
@@ -371,12 +370,3 @@ class Store:
                 file.write(blob.data)
             target.chmod(0o700 if entry.mode == "100755" else 0o600)
 
-
-def absent(oid: str) -> str:
-    """The id of zeros that raw diffs print for an absent side, as long as `oid`."""
-    return "0" * len(oid)
-
-
-def as_additions(entries: Iterable[Entry]) -> list[Change]:
-    """A listing as the changes that would add every entry of it."""
-    return [Change(e.path, ABSENT, e.mode, absent(e.oid), e.oid) for e in entries]

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import __version__, checkout, git
 from .fence import frozen, judge
+from .files import KIT, KIT_PATH, as_json, in_kit, kit_digest, kit_files
 from .model import (
     REGULAR_MODES,
-    TREE_MODE,
     Evidence,
     Finding,
     FixtureResult,
@@ -30,6 +30,7 @@ from .model import (
 )
 from .oracle import audit
 from .oracle import policy as policies
+from .oracle.policy import covers
 from .report import verdict as report
 from .rules import Code, code_of
 from .score import plans, stage
@@ -37,12 +38,11 @@ from .score import plans, stage
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .model import Change, Entry
+    from .model import Change
     from .oracle.policy import Policy
     from .score.stage import Run
+    from .trees import Difference
 
-KIT = Path(__file__).resolve().parent
-KIT_PATH = "fence_tasks/"
 #: What a later issue builds; until then a policy that asks for it is refused, never half obeyed.
 NOT_COVERED = ("network", "writes outside scratch", "reading other files", "signals", "processes")
 FENCE, CANDIDATE, FIXTURES, PROPERTIES = "fence", "candidate", "fixtures", "properties"
@@ -93,45 +93,56 @@ def _fence(run: Run, store: git.Store, request: dict[str, Any], record: dict[str
     if audited.policy is None:
         return findings
     policy = audited.policy
-    tree = plan.base_tree if conflicts else plan.merge_result
-    listing = store.listing(tree)
-    patch = replace(_patch(store, plan, changes, listing, audited), moved=frozenset(moved))
+    patch = _patch(store, plan, changes, moved, audited)
     findings += judge.judge(patch, policy)  # 4 paths, 5 protected entries, 7 frozen cases
     findings += conflicts
     findings += _gate(store, plan, blake3, record)
-    record["changes"] = report.changes_as_rows(patch.files, findings)
+    record["changes"] = report.changes_as_rows(patch.changes, findings)
     if evidence:
         findings += _supported(policy, audited)
         if code_of(findings) is Code.PASS:
-            _export(run, store, plan, listing, audited)
+            _export(run, store, plan, audited)
             record["candidate"] = asdict(policy.candidate)
             record["suite"] = {**asdict(policy.properties), "function": policy.fixtures.function}
     return findings
 
 
-def _patch(store: git.Store, plan: Plan, changes: Sequence[Change], listing: Sequence[Entry],
-           audited: audit.Audit) -> judge.Patch:  # fmt: skip
+def _patch(store: git.Store, plan: Plan, found: Difference, moved: set[str], audited: audit.Audit) -> judge.Patch:
     """What `judge` needs to know, with file contents only where a frozen case asks for them."""
     policy = audited.policy
     assert policy is not None  # noqa: S101 - the caller has asked
-    touched: list[tuple[str, str]] = []
-    if plan.subject != "self":
-        touched = store.touching(plan.base, plan.head, ["oracle/", *policy.gate.paths])
+    if plan.subject == "self":
+        return judge.Patch(())
+    new = [c for c in found.changes if c.new_mode in REGULAR_MODES]
+    odd = store.not_blobs([c.new_oid for c in new])
+    malformed = found.faults + [(c.path, "its object is not a file's content") for c in new if c.new_oid in odd]
+    copies = judge.suspected_copies(found.changes, audited.files, policy)
+    if copies:  # rare, so base is listed only then
+        elsewhere = {e.oid for e in store.listing(plan.base_tree) if not covers("oracle/", e.path)}
+        secret = {f.path for f in audited.files if f.oid not in elsewhere}
+        copies = {path: evidence for path, evidence in copies.items() if evidence in secret}
+    return judge.Patch(
+        tuple(found.changes), {folder: [e.path for e in entries] for folder, entries in found.folders.items()},
+        tuple(malformed), tuple(store.touching(plan.base, plan.head, ["oracle/", *policy.gate.paths])),
+        frozenset(moved), _cases(store, plan, audited),
+        _texts(store, [c for c in new if c.new_oid not in odd]) if audited.cases else (), tuple(copies.items()),
+    )  # fmt: skip
+
+
+def _cases(store: git.Store, plan: Plan, audited: audit.Audit) -> tuple[frozen.Frozen, ...]:
+    """The frozen cases with their stored content; a case whose path base still has lost some of its tests only."""
     oids = {f.path: f.oid for f in audited.files}
-    kept = {e.path for e in listing} - {c.path for c in changes if c.added}
-    kept |= {c.path for c in changes if not c.added}
-    stored = [oids[c.frozen_path] if c.frozen_path else "" for c in audited.cases]
-    contents = iter(list(store.contents([oid for oid in stored if oid])))
-    cases = tuple(
-        frozen.Frozen(case, next(contents).data if oid else b"", case.retired_src_path in kept)
+    there = store.lookup(plan.base_tree, [case.retired_src_path for case in audited.cases])
+    stored = [oids.get(case.frozen_path or "", "") for case in audited.cases]
+    contents = dict(zip([o for o in stored if o], store.contents([o for o in stored if o]), strict=True))
+    return tuple(
+        frozen.Frozen(case, contents[oid].data if oid else b"", bool(there[case.retired_src_path]))
         for case, oid in zip(audited.cases, stored, strict=True)
     )
-    texts = _texts(store, changes) if cases and plan.subject != "self" else ()
-    return judge.Patch(tuple(changes), tuple(listing), tuple(touched), cases=cases, texts=texts, oracle=audited.files)
 
 
 def _texts(store: git.Store, changes: Sequence[Change]) -> tuple[frozen.Text, ...]:
-    changed = [c for c in changes if c.new_mode in REGULAR_MODES and c.new_oid != c.old_oid]
+    changed = [c for c in changes if c.new_oid != c.old_oid]
     new = store.contents([c.new_oid for c in changed])
     texts = [frozen.Text(c.path, blob.data) for c, blob in zip(changed, new, strict=True)]
     edited = {c.path: c.old_oid for c in changed if c.old_mode in REGULAR_MODES}
@@ -139,25 +150,17 @@ def _texts(store: git.Store, changes: Sequence[Change]) -> tuple[frozen.Text, ..
     return tuple(replace(t, old=old[t.path].data) if t.path in old else t for t in texts)
 
 
-def kit_files() -> dict[str, bytes]:
-    """The running kit's own files: path relative to its folder → bytes, caches left out."""
-    paths = (p for p in KIT.rglob("*") if p.is_file() and "__pycache__" not in p.parts and p.suffix != ".pyc")
-    return {p.relative_to(KIT).as_posix(): p.read_bytes() for p in sorted(paths)}
-
-
 def _gate(store: git.Store, plan: Plan, blake3: Callable[[bytes], str], record: dict[str, Any]) -> list[Finding]:
     """Whether the gate that runs is base's, bytes compared after CRLF → LF. It catches mix-ups, not attacks."""
-    mine = {path: data.replace(b"\r\n", b"\n") for path, data in kit_files().items() if path != "VENDORED.toml"}
-    digest = blake3(b"".join(f"{blake3(data)}  {path}\n".encode() for path, data in sorted(mine.items())))
-    record["gate"] = {"version": __version__, "digest": digest}
-    try:
-        entries = store.listing(plan.base_tree, KIT_PATH.rstrip("/"))
-    except git.GitError:
-        return [Finding("gate-note", f"base has no {KIT_PATH}; the gate is whoever's runs this", KIT_PATH)]
-    files = [e for e in entries if e.mode != TREE_MODE and not e.path.endswith("/VENDORED.toml")]
-    blobs = store.contents([e.oid for e in files if e.mode in REGULAR_MODES])
-    bases = {e.path.removeprefix(KIT_PATH): blob.data.replace(b"\r\n", b"\n") for e, blob in zip(
-        [e for e in files if e.mode in REGULAR_MODES], blobs, strict=True)}  # fmt: skip
+    mine = kit_files()
+    record["gate"] = {"version": __version__, "digest": kit_digest(mine, blake3)}
+    entries = store.listing(plan.base_tree, KIT_PATH.rstrip("/"))
+    if not entries:
+        return [Finding("gate-note", f"base has no {KIT_PATH}; the gate is that of whoever runs it", KIT_PATH)]
+    files = [e for e in entries if e.mode in REGULAR_MODES and in_kit(e.path.removeprefix(KIT_PATH))]
+    blobs = store.contents([e.oid for e in files])
+    bases = {e.path.removeprefix(KIT_PATH): blob.data.replace(b"\r\n", b"\n")
+             for e, blob in zip(files, blobs, strict=True)}  # fmt: skip
     differing = sorted(p for p in {*mine, *bases} if mine.get(p) != bases.get(p))
     if not differing:
         return []
@@ -184,16 +187,15 @@ def _supported(policy: Policy, audited: audit.Audit) -> list[Finding]:
     return findings
 
 
-def _export(run: Run, store: git.Store, plan: Plan, listing: Sequence[Entry], audited: audit.Audit) -> None:
+def _export(run: Run, store: git.Store, plan: Plan, audited: audit.Audit) -> None:
     """The stage: base's oracle, head's candidate (of the merge result) and base's, each in a folder of its own."""
     policy = audited.policy
     assert policy is not None  # noqa: S101 - the caller has asked
     run.stage.mkdir(mode=0o700)
     stage.export_oracle(store, audited.files, run.stage / "oracle")
     run.record("oracle.json", {"digests": {f.path.removeprefix("oracle/"): f.blake3 for f in audited.files}})
-    stage.export_candidate(store, listing, policy, run.stage / "head")
-    base = listing if plan.subject == "self" else store.listing(plan.base_tree)
-    stage.export_candidate(store, base, policy, run.stage / "base")
+    for tree, side in ((plan.merge_result, "head"), (plan.base_tree, "base")):
+        stage.export_candidate(store, store.listing(tree), policy, run.stage / side)
 
 
 def candidate(run: Run, python: str, site: Sequence[str]) -> Code:
@@ -211,7 +213,7 @@ def evidence(run: Run, kind: str) -> Code:
     job, result = run.folder / f"{kind}-job.json", f"{kind}-result.json"
     before = _stage_faults(run)
     job_data, seconds = _job(run, kind, scratch)
-    run.write(job.name, stage.as_json(job_data))
+    run.write(job.name, as_json(job_data))
     outcome = None
     if not before:
         outcome = supervise.supervise(
@@ -371,8 +373,13 @@ def explain(folder: str, base: str, names: Sequence[str]) -> list[tuple[str, lis
         raise RefusedError(*audited.findings)
     there = {e.path: e for e in listing}
     changes = [plans.edit_of(name, there.get(name)) for name in names] or checkout.staged(repository, tree)
+    folders: dict[str, list[str]] = {}
+    for path in {*there, *(c.path for c in changes if not c.deleted)}:
+        parts = path.split("/")
+        for n in range(len(parts)):
+            folders.setdefault("/".join(parts[:n]), []).append("/".join(parts[: n + 1]))
     cases = tuple(frozen.Frozen(case, b"", case.retired_src_path in there) for case in audited.cases)
-    found = judge.judge(judge.Patch(tuple(changes), tuple(listing), cases=cases), audited.policy)
+    found = judge.judge(judge.Patch(tuple(changes), folders, cases=cases), audited.policy)
     return [(c.path, [report.as_row(f) for f in found if f.path == c.path]) for c in changes]
 
 

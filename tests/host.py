@@ -115,7 +115,7 @@ LEGACY: dict[str, str | bytes] = {
     "CHANGELOG.md": "# Changes\n\n## 0.1\n\n- first release\n",
     "README.md": "# parsekit\n\nRecords with commas.\n",
     "pyproject.toml": '[project]\nname = "parsekit"\nversion = "0.1"\n',
-    "src/bin/parsekit": "#!/bin/sh\nexec python3 -m parsekit \"$@\"\n",
+    "src/bin/parsekit": '#!/bin/sh\nexec python3 -m parsekit "$@"\n',
     "src/parsekit/__init__.py": '"""Records with commas."""\n',
     "src/parsekit/_text.py": TEXT,
     "src/parsekit/api.py": API,
@@ -165,10 +165,15 @@ class Host:
         return self.git_bytes(*args, stdin=stdin, **env).decode("utf-8", "surrogateescape").removesuffix("\n")
 
     def git_bytes(self, *args: str | Path, stdin: bytes = b"", **env: str) -> bytes:
-        """Standard output of git as it is. Names that other file systems refuse and folders of other users are let through."""
+        """Standard output of git as it is; odd names and folders of other users are let through."""
         odd = ("-c", "core.protectNTFS=false", "-c", "core.protectHFS=false", "-c", "safe.directory=*")
         done = subprocess.run(
-            ["git", *odd, *args], cwd=self.repo, input=stdin, capture_output=True, env={**self._env(), **env}, check=False
+            ["git", *odd, *args],
+            cwd=self.repo,
+            input=stdin,
+            capture_output=True,
+            env={**self._env(), **env},
+            check=False,
         )
         assert done.returncode == 0, f"git {args}: {done.stderr.decode('utf-8', 'replace')}"
         return done.stdout
@@ -243,7 +248,7 @@ class Host:
 
     def raw_tree(self, entries: Iterable[tuple[str, bytes, str]]) -> str:
         """Store a tree of `(octal mode, name, id)` exactly as given, however malformed; answer its id."""
-        body = b"".join(b"%s %s\0" % (mode.encode(), name, ) + bytes.fromhex(oid) for mode, name, oid in entries)
+        body = b"".join(b"%s %s\0" % (mode.encode(), name) + bytes.fromhex(oid) for mode, name, oid in entries)
         return self.git("hash-object", "-t", "tree", "-w", "--stdin", "--literally", stdin=body)
 
     def tree_entries(self, treeish: str) -> list[tuple[str, bytes, str]]:
@@ -342,19 +347,17 @@ def plain(root: Path) -> dict[str, str]:
 
 
 def policy(
-    *, roots: Sequence[str] = ("src/",), also: Sequence[str] = (), path: Sequence[str] = ("src/",),
-    imports: Sequence[str] = ("src/",), api: str = "parsekit.api", history: str = "report", skips: str = "report",
+    *, root: str = "src/", also: Sequence[str] = (), imports: str = "src/", api: str = "parsekit.api",
+    history: str = "report",
 ) -> str:  # fmt: skip
-    """The text of `oracle/policy.toml`."""
-    lists = {name: json.dumps(list(value)) for name, value in
-             (("roots", roots), ("also", also), ("path", path), ("imports", imports))}  # fmt: skip
+    """The text of `oracle/policy.toml`; `root` is both what a proposer writes and what the candidate is made of."""
     return f"""format = 1
 [production]
-roots = {lists["roots"]}
-also = {lists["also"]}
+roots = ["{root}"]
+also = {json.dumps(list(also))}
 [candidate]
-path = {lists["path"]}
-imports = {lists["imports"]}
+path = ["{root}"]
+imports = ["{imports}"]
 api = "{api}"
 isolation = "any"
 [fixtures]
@@ -363,7 +366,7 @@ function = "normalise"
 seed = 20261201
 examples = 50
 [skips]
-unconditional = "{skips}"
+unconditional = "report"
 [history]
 touched = "{history}"
 """

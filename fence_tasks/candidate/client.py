@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import secrets
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..model import Finding, RefusedError
-from .errors import CandidateFault, error_of
+from .errors import CandidateError, CandidateFault, error_of
 from .handles import Api, Handle, Ref
 from .process import Process, make_undumpable
 from .protocol import VERSION, Codec, Limits, MisuseError, ProtocolError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from types import TracebackType
 
 _VALUE, _RAISED, _REFUSED, _MEMBER = range(4)
@@ -24,6 +24,8 @@ _WORKER = str(Path(__file__).with_name("worker.py"))
 #: Importing may take longer than a call, by this factor, and a worker may say hello this much later (seconds).
 _IMPORT_CALLS, _HELLO_SECONDS = 4, 20.0
 _FILE_BYTES, _OPEN_FILES, _LOG_KEPT = 64 << 20, 256, 1 << 20
+#: Bounds of an exception as it is shown: characters, and names of classes.
+_TEXT, _NAMES = 2000, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +107,19 @@ class Client:
         if self._process is not None:
             return
         if self.generation >= self._most:
-            self._fail(CandidateFault("candidate-died", f"it was restarted {self._most - 1} times; no more"))
+            self._fail("candidate-died", f"it was restarted {self._most - 1} times; no more")
         self._launch()
         self._hello()
         try:
-            names = self._ask("import", None, [], [], [], monotonic() + _IMPORT_CALLS * self.launch.call_seconds)
+            end = monotonic() + _IMPORT_CALLS * self.launch.call_seconds
+            _, names = self._ask("import", None, [], [], [], end)
         except CandidateFault as fault:
-            self._fail(CandidateFault("candidate-import", f"{self.launch.api}: {fault.message}", fault.missing))
-        except Exception as error:  # noqa: BLE001 - a CandidateError of any builtin class
-            missing = getattr(error, "missing", "")
-            self._fail(CandidateFault("candidate-import", f"{self.launch.api}: {error}", missing))
-        self.names = frozenset(name for name in names if type(name) is str) if type(names) is list else frozenset()
+            self._fail("candidate-import", f"{self.launch.api}: {fault.message}")
+        except CandidateError as error:
+            self._fail("candidate-import", f"{self.launch.api}: {error}", error.missing)
+        if type(names) is not list or not all(type(name) is str for name in names):
+            self._fail("candidate-import", f"{self.launch.api}: its public names are not a list of texts")
+        self.names = frozenset(names)
 
     def restart(self) -> None:
         """Forget the fault and start another worker. Raises as `start` does."""
@@ -141,29 +145,60 @@ class Client:
 
     def get(self, ref: Ref) -> object:
         """The value at `ref`, or a handle if it is a function, a class or a module."""
-        return self._request("get", ref, [*ref.names])
+        status, value = self._request("get", self._root(ref), ref.names)
+        if status == _MEMBER:
+            self.calls -= 1
+            return Handle(ref)
+        return value
 
     def call(self, ref: Ref, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """What the candidate returns."""
-        pack = self._codec.pack
-        words = [pack(part) for pair in kwargs.items() for part in pair] if kwargs else []
-        return self._request("call", ref, [*ref.names], [pack(arg) for arg in args], words)
+        words = [part for pair in kwargs.items() for part in pair] if kwargs else ()
+        return self._request("call", self._root(ref), ref.names, args, words)[1]
 
-    def fields(self, ref: Ref, names: tuple[str, ...]) -> list[object]:
+    def fields(self, handle: Handle, names: tuple[str, ...]) -> list[Any]:
         """The values of several attributes at once."""
-        values = self._request("fields", self._whole(ref), list(names))
+        _, values = self._request("fields", self._codec.pack(handle), names)
         if type(values) is not list or len(values) != len(names):
-            self._fail(CandidateFault("candidate-protocol", f"{len(names)} fields were asked for, others came"))
+            self._fail("candidate-protocol", f"{len(names)} fields were asked for, and others came")
         return values
 
     def op(self, name: str, args: tuple[Any, ...]) -> object:
         """What the candidate's side answers to an operator."""
-        return self._request("op", None, [name], [self._codec.pack(arg) for arg in args])
+        return self._request("op", None, (name,), args)[1]
 
     def release(self, number: int, generation: int) -> None:
         """Tell the worker, with the next request, that no handle of `number` is left."""
         if generation == self.generation:
             self._released.append(number)
+
+    # Handles.
+
+    def _handle(self, number: int) -> Handle:
+        return Handle(Ref(self, self.generation, number, (), None))
+
+    def _root(self, ref: Ref) -> Any:
+        return self._codec.reference(self._alive(ref)) if ref.number else None
+
+    def _alive(self, ref: Ref) -> int:
+        if ref.generation != self.generation:
+            raise MisuseError("this handle's worker has ended; ask the API for the object again")
+        return ref.number
+
+    def _number_of(self, handle: Handle) -> int:
+        """The number that stands for `handle` as an argument; a name is turned into an object first."""
+        ref = handle._fence_ref
+        if ref.asker is not self:
+            raise MisuseError("a handle of the other revision's candidate cannot cross; send plain values")
+        if not ref.names:
+            return self._alive(ref)
+        if ref.held is None or ref.held._fence_ref.generation != self.generation:
+            self.calls -= 1
+            _, held = self._request("hold", self._root(ref), ref.names)
+            if type(held) is not Handle:
+                self._fail("candidate-protocol", "a handle was asked for, and a plain value came")
+            ref.held = held
+        return ref.held._fence_ref.number
 
     # Starting.
 
@@ -179,7 +214,7 @@ class Client:
             )  # fmt: skip
         except OSError as error:
             if self.generation:  # it worked before: the candidate has removed or closed what it needs
-                self._fail(CandidateFault("candidate-died", "its scratch folder cannot be used any more"))
+                self._fail("candidate-died", "its scratch folder cannot be used any more")
             reason = f"the candidate's worker cannot be started: {error.strerror}"
             raise RefusedError(Finding("environment", reason)) from error
         self.generation += 1
@@ -187,50 +222,80 @@ class Client:
 
     def _hello(self) -> None:
         launch = self.launch
-        resources = {"RLIMIT_AS": launch.memory, "RLIMIT_FSIZE": _FILE_BYTES, "RLIMIT_NOFILE": _OPEN_FILES,
-                     "RLIMIT_CORE": 0}  # fmt: skip
         wanted = {
-            "version": VERSION, "limits": asdict(self.limits), "resources": resources, "api": launch.api,
-            "imports": list(launch.imports), "site": list(launch.site),
+            "version": VERSION, "api": launch.api, "imports": list(launch.imports), "site": list(launch.site),
+            "limits": asdict(self.limits),
+            "resources": {"RLIMIT_AS": launch.memory, "RLIMIT_FSIZE": _FILE_BYTES, "RLIMIT_NOFILE": _OPEN_FILES,
+                          "RLIMIT_CORE": 0},
         }  # fmt: skip
-        end = monotonic() + _HELLO_SECONDS
         try:
-            answer = self._ask("hello", None, [], [self._codec.pack(wanted)], [], end)
-        except (CandidateFault, Exception) as error:
-            self.close()
-            self.fault = None
-            raise RefusedError(Finding("environment", f"the candidate's worker gave no hello: {error}")) from None
+            _, answer = self._ask("hello", None, [], [self._codec.pack(wanted)], [], monotonic() + _HELLO_SECONDS)
+        except (CandidateFault, CandidateError) as error:
+            answer = [str(error)]
         if type(answer) is not list or len(answer) != 2 or answer[0] != VERSION:
             self.close()
-            raise RefusedError(Finding("environment", f"the candidate's worker speaks another protocol than {VERSION}"))
+            self.fault = None
+            raise RefusedError(Finding("environment", f"the candidate's worker gave no hello: {answer!r:.300}"))
         self.language = str(answer[1])
 
     # Asking.
 
-    def _request(self, verb: str, ref: Ref | None, names: list[str], args: Any = (), words: Any = ()) -> Any:
+    def _request(
+        self, verb: str, root: Any, names: Sequence[str], args: Iterable[Any] = (), words: Iterable[Any] = ()
+    ) -> tuple[int, Any]:
+        """Ask within the time of a call. Raises CandidateError, CandidateFault, MisuseError."""
         if self.fault is not None:
             raise self.fault.again()
-        root = None
-        if ref is not None and ref.number:
-            self._check(ref)
-            root = self._codec.reference(ref.number)
-        value = self._ask(verb, root, names, args, words, min(monotonic() + self.launch.call_seconds, self.until), ref)
-        return value
+        pack = self._codec.pack
+        packed, named = [pack(arg) for arg in args], [pack(word) for word in words]
+        self.calls += 1
+        end = min(monotonic() + self.launch.call_seconds, self.until)
+        return self._ask(verb, root, names, packed, named, end)
 
-    def _ask(
-        self, verb: str, root: Any, names: Any, args: Any, words: Any, end: float, ref: Ref | None = None
-    ) -> Any:
-        """One exchange. Raises CandidateError, CandidateFault, and MisuseError if the request is too big."""
+    def _ask(self, verb: str, root: Any, names: Any, args: Any, words: Any, end: float) -> tuple[int, Any]:
+        """One exchange: the status, `_VALUE` or `_MEMBER`, and the value. Raises as `_request` does."""
         if self._process is None:
-            raise CandidateFault("candidate-died", "no worker runs")
-        released, self._released = self._released, []
+            self._fail("candidate-died", "no worker runs")
         self._number += 1
-        frame = self._codec.frame([self._number, released, verb, root, names, args, words])
+        released, self._released = self._released, []
         try:
-            status, raw = self._answered(self._codec.message(self._process.exchange(frame, end)))
-            value = self._codec.unpack(raw)
+            frame = self._codec.frame([self._number, released, verb, root, names, args, words])
+        except MisuseError:
+            self._released += released
+            raise
+        try:
+            message = self._codec.message(self._process.exchange(frame, end))
+            if len(message) != 3 or message[0] != self._number or type(message[0]) is not int:
+                raise ProtocolError("an answer that nobody asked for")
+            status, value = message[1], self._codec.unpack(message[2])
         except ProtocolError as error:
-            self._fail(CandidateFault("candidate-too-big" if error.too_big else "candidate-protocol", str(error)))
+            self._fail("candidate-too-big" if error.too_big else "candidate-protocol", str(error))
         except CandidateFault as fault:
-            self._fail(fault)
-        return self._meant(status, value, ref)
+            self._fail(fault.rule, fault.message)
+        if type(status) is int and (status == _VALUE or (status == _MEMBER and verb == "get")):
+            return status, value
+        if status == _REFUSED and type(value) is str:
+            self._fail("candidate-too-big", value[:_TEXT])
+        if status != _RAISED:
+            self._fail("candidate-protocol", "an answer has an unknown status")
+        raise self._raised(value)
+
+    def _raised(self, value: Any) -> CandidateError:
+        match value:
+            case [list(names), list(builtin), str(text), str(missing)] if all(
+                type(name) is str for name in (*names, *builtin)
+            ):
+                self.limited |= "MemoryError" in builtin
+                return error_of([name[:_TEXT] for name in names[:_NAMES]], builtin, text[:_TEXT], missing[:_TEXT])
+        self._fail("candidate-protocol", "an exception is not described as one")
+
+    def _fail(self, rule: str, message: str, missing: str = "") -> NoReturn:
+        """Kill the worker, remember the fault and raise it."""
+        if rule == "candidate-hung":
+            self.limited = True
+            if monotonic() >= self.until:
+                message = "the time for this evidence is spent"
+        self.limited |= message.endswith("SIGKILL")
+        self.close()
+        self.fault = CandidateFault(rule, message, missing)
+        raise self.fault.again() from None

@@ -24,11 +24,12 @@ class CandidateError(Exception):
     Those that derive from a builtin exception of `CATCHABLE` can be caught by that builtin class too.
     """
 
-    def __init__(self, names: list[str], text: str) -> None:
-        """Raise with the classes' names, the exception's own first, and its text."""
+    def __init__(self, names: list[str], text: str, missing: str = "") -> None:
+        """Raise with the classes' names, the exception's own first, its text, and the module that it misses."""
         Exception.__init__(self, text)  # not super(): some builtin exceptions insist on arguments of their own
         self.names = names
         self.text = text
+        self.missing = missing
 
     @property
     def name(self) -> str:
@@ -55,8 +56,8 @@ CATCHABLE = (
 _KINDS = {kind.__name__: type(f"Candidate{kind.__name__}", (CandidateError, kind), {}) for kind in CATCHABLE}
 
 
-def error_of(names: list[str], builtin: list[str], text: str) -> CandidateError:
+def error_of(names: list[str], builtin: list[str], text: str, missing: str) -> CandidateError:
     """The exception to raise in the scorer for one whose builtin classes are named in `builtin`, nearest first."""
     kind = next((_KINDS[name] for name in builtin if name in _KINDS), CandidateError)
-    error: CandidateError = kind(names, text)
+    error: CandidateError = kind(names, text, missing)
     return error

@@ -22,7 +22,7 @@ class Asker(Protocol):
     def call(self, ref: Ref, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """What the candidate returns."""
 
-    def fields(self, ref: Ref, names: tuple[str, ...]) -> list[object]:
+    def fields(self, handle: Handle, names: tuple[str, ...]) -> list[Any]:
         """Several attributes at once."""
 
     def op(self, name: str, args: tuple[Any, ...]) -> object:
@@ -107,7 +107,7 @@ class Api:
         """The values of several attributes of `handle`, in one question."""
         if type(handle) is not Handle:
             raise MisuseError(f"api.fields asks about a handle, not a {type(handle).__name__}")
-        return self._fence_asker.fields(handle._fence_ref, names)
+        return self._fence_asker.fields(handle, names)
 
     def op(self, name: str, *args: Any) -> Any:
         """What the candidate's own Python answers to an operator or conversion of its objects.

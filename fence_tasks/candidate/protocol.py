@@ -123,8 +123,12 @@ class Codec:
             items = sorted(self._items(value, depth), key=self._encoder.encode)
             return [SET if kind is set else FROZENSET, *items]
         if kind in self._pack:
-            return msgspec.msgpack.Ext(EXT_HANDLE, _NUMBER.pack(self._pack[kind](value)))
+            return self.reference(self._pack[kind](value))
         return self._scalar(kind, value)
+
+    def reference(self, number: int) -> Any:
+        """The ext that stands for the handle of `number`."""
+        return msgspec.msgpack.Ext(EXT_HANDLE, _NUMBER.pack(number))
 
     def _items(self, values: Iterable[Any], depth: int) -> list[Any]:
         return [v if type(v) in _NATIVE else self.pack(v, depth) for v in values]

@@ -98,8 +98,8 @@ def built(raw: Any) -> Any:
         offset = timedelta(microseconds=parts[0])
         return timezone(offset) if parts[1] is None else timezone(offset, parts[1])
     if tag in {TIME, DATETIME}:
-        *clock, fold, zone = parts
-        return (time if tag == TIME else datetime)(*clock, tzinfo=zone, fold=fold)
+        make: Any = time if tag == TIME else datetime
+        return make(*parts[:-2], parts[-1], fold=parts[-2])
     return {DATE: date, TIMEDELTA: timedelta}[tag](*parts)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..model import Finding
 from ..oracle.names import below, fold
+from ..oracle.tests_in import parsed, tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,14 +78,14 @@ def by_content(frozen: Sequence[Frozen], texts: Sequence[Text]) -> list[Finding]
 def _needles(frozen: Frozen) -> list[bytes]:
     """The whole case and, for Python, the body of each test in it, so that a renamed copy is one too."""
     whole = [] if frozen.stays else [normalise(frozen.content)]
-    tree = _parsed(frozen.content)
+    tree = parsed(frozen.content)
     if tree is None:
         return whole or [normalise(frozen.content)]
     lines = frozen.content.splitlines(keepends=True)
     wanted = set(frozen.case.retired_names or ())
     bodies = [
         normalise(b"".join(lines[node.body[0].lineno - 1 : node.end_lineno]))
-        for name, node in _tests(tree)
+        for name, node in tests(tree)
         if not frozen.stays or name in wanted
     ]
     return whole + bodies
@@ -110,40 +109,8 @@ def _defines(content: bytes, name: str, path: str) -> bool:
     leaf = re.compile(rb"\b" + re.escape(name.rsplit(".", 1)[-1].encode()) + rb"\b")
     if not leaf.search(content):
         return False
-    tree = _parsed(content) if path.endswith(".py") else None
+    tree = parsed(content) if path.endswith(".py") else None
     if tree is not None:
-        return name in {found for found, _ in _tests(tree)}
+        return name in {found for found, _ in tests(tree)}
     # Other languages by token: the name, and its class if it has one.
     return all(re.search(rb"\b" + re.escape(part.encode()) + rb"\b", content) for part in name.split("."))
-
-
-def test_names(content: bytes) -> tuple[str, ...]:
-    """The names of the tests a Python file defines, "test_x" or "Class.test_x"; () if it does not parse."""
-    tree = _parsed(content)
-    return tuple(dict.fromkeys(name for name, _ in _tests(tree))) if tree else ()
-
-
-def _parsed(content: bytes) -> ast.Module | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(content)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-
-
-def _tests(tree: ast.Module) -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Every function whose name starts with `test`, at any depth of classes, conditions or blocks."""
-    found = []
-    todo: list[tuple[ast.AST, str]] = [(tree, "")]
-    while todo:
-        node, prefix = todo.pop(0)
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.ClassDef):
-                todo.append((child, f"{prefix}{child.name}."))
-            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                if child.name.startswith("test"):
-                    found.append((prefix + child.name, child))
-            elif isinstance(child, ast.If | ast.Try | ast.With | ast.For | ast.While | ast.excepthandler):
-                todo.append((child, prefix))
-    return found

@@ -13,12 +13,12 @@ from ..oracle import names, patterns
 from ..oracle.policy import FORGE_FILES, ORACLE, covers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ..model import Change
     from ..oracle.policy import Policy
 
-_LOADED = {"sitecustomize.py", "usercustomize.py"}
+_LOADED = {"sitecustomize", "usercustomize"}  # as a module, a package or compiled
 _COMPILED_FOLDERS = {"__pycache__", ".hypothesis"}
 _COMPILED_ENDINGS = (".pyc", ".pth")
 _METADATA_ENDINGS = (".dist-info", ".egg-info")
@@ -100,8 +100,8 @@ def _reserved(change: Change, where: str, policy: Policy) -> Finding | None:
     parts = [names.fold(part) for part in path.split("/")]
     name = parts[-1]
     permitted = any(patterns.matches(p, path) for p in policy.production.permit)
-    if name in _LOADED:
-        return Finding("reserved-name", f"Python imports {name} at every start", path)
+    if any(part.split(".", 1)[0] in _LOADED for part in parts):
+        return Finding("reserved-name", "Python imports a module of this name at every start", path)
     if (any(p in _COMPILED_FOLDERS or p.endswith(_METADATA_ENDINGS) for p in parts)
             or name.endswith(_COMPILED_ENDINGS)):  # fmt: skip
         return Finding("compiled-file", "compiled code, package metadata or a tool's cache", path)
@@ -125,20 +125,17 @@ def _outside(change: Change, policy: Policy) -> Finding:
     return Finding("outside-roots", f"not under {writable}", change.path)
 
 
-def repositories(added: Iterable[str], present: Iterable[str]) -> list[Finding]:
+def repositories(added: Iterable[str], folders: Mapping[str, Iterable[str]]) -> list[Finding]:
     """`git-name` for each folder that an addition makes into a repository without `.git` (a bare one): git run in
     it obeys its configuration (attack B70; git's setup.c, `is_git_directory`)."""
-    touched = {prefix for path in added for prefix in _folders_above(path)}
-    inside: dict[str, set[str]] = {}
-    for path in present:
-        folder, _, name = path.rpartition("/")
-        if folder in touched and names.fold(name) in {"head", "objects", "refs", "commondir"}:
-            inside.setdefault(folder, set()).add(names.fold(name))
-    return [
-        Finding("git-name", "git opens this folder as a repository and obeys its config", folder or "HEAD")
-        for folder, found in sorted(inside.items())
-        if {"head", "objects", "refs"} <= found or {"head", "commondir"} <= found
-    ]
+    touched = {folder for path in added for folder in _folders_above(path)}
+    findings = []
+    for folder in sorted(touched & set(folders)):
+        found = {names.fold(path.rpartition("/")[2]) for path in folders[folder]}
+        if {"head", "objects", "refs"} <= found or {"head", "commondir"} <= found:
+            why = "git opens this folder as a repository and obeys its config"
+            findings.append(Finding("git-name", why, folder or "HEAD"))
+    return findings
 
 
 def _folders_above(path: str) -> list[str]:
@@ -146,24 +143,24 @@ def _folders_above(path: str) -> list[str]:
     return ["/".join(parts[:n]) for n in range(len(parts))]
 
 
-def clashes(added: Iterable[str], present: Iterable[str]) -> list[Finding]:
+def clashes(added: Iterable[str], folders: Mapping[str, Iterable[str]]) -> list[Finding]:
     """`name-clash` for each added path one of whose components folds like a sibling's in the merge result.
 
-    `present` are all paths of the merge result, folders included. Linear in both.
+    `folders` maps each changed folder of the merge result ("" is the root) to its entries' paths.
     """
-    parents: dict[str, dict[str, set[str]]] = {}
-    wanted = {folder for path in added for folder in _folders_above(path)}
-    for path in present:
-        parent, _, name = path.rpartition("/")
-        if parent in wanted:
-            parents.setdefault(parent, {}).setdefault(names.fold(name), set()).add(name)
+    folded: dict[str, dict[str, set[str]]] = {}
     findings, seen = [], set()
     for path in added:
-        parts = path.split("/")
-        for n, name in enumerate(parts):
-            parent = "/".join(parts[:n])
-            others = parents.get(parent, {}).get(names.fold(name), set()) - {name}
-            if others and (parent, name) not in seen:
-                seen.add((parent, name))
+        for folder in _folders_above(path):
+            below = path[len(folder) + 1 :] if folder else path
+            name = below.split("/", 1)[0]
+            if (folder, name) in seen:
+                continue
+            seen.add((folder, name))
+            if folder not in folded:
+                folded[folder] = {}
+                for sibling in (other.rpartition("/")[2] for other in folders.get(folder, ())):
+                    folded[folder].setdefault(names.fold(sibling), set()).add(sibling)
+            if others := folded[folder].get(names.fold(name), set()) - {name}:
                 findings.append(Finding("name-clash", f"{min(others)!r} is the same file on a folding disk", path))
     return findings

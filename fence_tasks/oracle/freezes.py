@@ -115,7 +115,9 @@ def _wrong(key: str, value: Any) -> str:
         return "is not a string"
     if key == "id" and not ID.fullmatch(value):
         return "is not a plain name of letters, digits, `_`, `.` and `-`"
-    if key in {"retired_src_path", "frozen_path"} and any(p in {"", ".", ".."} for p in value.split("/")):
+    if key in {"retired_src_path", "frozen_path"} and (
+        not value.isprintable() or any(p in {"", ".", ".."} for p in value.split("/"))
+    ):
         return "is not a plain path relative to the root"
     if key == "content_sha256" and not re.fullmatch(r"[0-9a-f]{64}", value):
         return "is not 64 hex digits"

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import git
-from ..model import ABSENT, TREE_MODE, Change, Finding, Plan, RefusedError
+from ..model import ABSENT, Change, Finding, Plan, RefusedError
+from ..trees import Difference
 from . import stage
 
 if TYPE_CHECKING:
@@ -62,32 +63,25 @@ def _range(store: git.Store, plan: Plan, head_tree: str) -> tuple[Plan, str, lis
     return plan, head_tree, conflicts
 
 
-def changes(store: git.Store, plan: Plan, head_tree: str, *, conflicts: bool) -> tuple[list[Change], set[str]]:
-    """`(changes of base, paths that head itself left alone)`.
+def changes(store: git.Store, plan: Plan, head_tree: str, *, conflicts: bool) -> tuple[Difference, set[str]]:
+    """`(what base would change, paths of it that head itself left alone)`.
 
-    On a conflict there is no merge result: what counts is what differs from every merge base and from base.
+    On a conflict there is no merge result: what counts is what head changes of base and of every merge base.
     """
     if plan.subject == "self":
-        return [], set()
-    others = [b for b in plan.merge_bases if b != plan.base]
-    trees = [store.commit_and_tree(b)[1] for b in others]
-    landing = head_tree if conflicts else plan.merge_result
-    found, *own = store.changes([(plan.base_tree, landing), *((tree, head_tree) for tree in trees)])
-    changed_by_head = [{c.path for c in side} for side in own]
+        return Difference(), set()
+    found = store.difference(plan.base_tree, head_tree if conflicts else plan.merge_result)
+    others = [store.commit_and_tree(b)[1] for b in plan.merge_bases if b != plan.base]
+    by_head = [{c.path for c in store.difference(tree, head_tree).changes} for tree in others]
     if conflicts:
-        return [c for c in found if all(c.path in side for side in changed_by_head)], set()
-    if not own:
-        return found, set()
-    return found, {c.path for c in found if not any(c.path in side for side in changed_by_head)}
+        mine = [c for c in found.changes if all(c.path in side for side in by_head)]
+        return replace(found, changes=mine), set()
+    return found, {c.path for c in found.changes if by_head and not any(c.path in side for side in by_head)}
 
 
 def oracle(store: git.Store, tree: str, blake3: Callable[[bytes], str]) -> list[OracleFile]:
     """The oracle of a tree. Raises RefusedError with `not-adopted` if base has no such folder."""
-    try:
-        entries = store.listing(tree, "oracle")
-    except git.GitError:
-        entries = []
-    files = [e for e in entries if e.mode != TREE_MODE]
+    files = store.listing(tree, "oracle")
     if not files:
         raise RefusedError(Finding("not-adopted", "base has no oracle/, so there is no policy to judge by", "oracle"))
     return stage.read_oracle(store, files, blake3)
@@ -97,5 +91,4 @@ def edit_of(path: str, there: Entry | None) -> Change:
     """The change that an edit of `path` would be, or its addition where the tree has no such entry."""
     if there is None:
         return Change(path, ABSENT, "100644", "", "new")
-    mode = "100644" if there.mode == TREE_MODE else there.mode
-    return Change(path, mode, mode, there.oid, "new")
+    return Change(path, there.mode, there.mode, there.oid, "new")

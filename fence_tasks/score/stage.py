@@ -7,11 +7,11 @@ import json
 import os
 import secrets
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..files import as_json, write_whole
 from ..model import REGULAR_MODES, Entry, Finding, RefusedError
 from ..oracle.audit import OracleFile, wants_content
 from ..oracle.policy import covers
@@ -75,25 +75,6 @@ class Run:
             return None
         record = json.loads(path.read_bytes())
         return record if isinstance(record, dict) and record.get("run") == self.id else None
-
-
-def as_json(value: Any) -> bytes:
-    """JSON with sorted keys in plain ASCII, so that no hostile name reaches a terminal raw."""
-    return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=True) + "\n").encode("ascii")
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write `data` to `path` by a rename within its folder, so that nobody ever sees half of it."""
-    handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)  # noqa: PTH105
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def begin(out: str, outside: Iterable[str]) -> Run:

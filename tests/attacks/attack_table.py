@@ -59,7 +59,7 @@ LINKS_AND_NAMES = (
     Row("B19", "adds Oracle/ beside oracle/", trees.oracle_named("Oracle"), 2, "protected-alias"),
     Row("B19b", "adds Noxfile.py", patch(wrote("Noxfile.py", "")), 2, "protected-alias"),
     Row("B19c", "hides a joiner in oracle/", trees.oracle_named("ora\u200dcle"), 2, "protected-alias"),
-    Row("B19d", "spells oracle/ in full width", trees.oracle_named("ｏracle"), 2, "protected-alias"),
+    Row("B19d", "spells oracle/ in full width", trees.oracle_named("\uff4fracle"), 2, "protected-alias"),
     Row("B23", "adds ORACLE~1/", trees.oracle_named("ORACLE~1"), 2, "protected-alias"),
     Row("B23b", "adds oracle./", trees.oracle_named("oracle."), 2, "protected-alias"),
     Row("B23c", "adds 'oracle /'", trees.oracle_named("oracle "), 2, "protected-alias"),

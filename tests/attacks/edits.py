@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     Change = Callable[[Host], None]
 
 #: A correct change of the production code.
-BETTER = API + '''
+BETTER = (
+    API
+    + '''
 
 def fields(data: bytes) -> int:
     """How many fields a record has."""
     return data.count(b",") + 1
 '''
+)
 #: A wrong one: the last field of a long record is lost.
 LOSSY = API.replace('b",".join(value)', 'b",".join(value[:3])')
 #: Another wrong one: what is too long is cut instead of refused.

@@ -30,12 +30,15 @@ def test_a_short_nap_is_short() -> None:
     assert time.monotonic() - start < 0.002, "the machine was busy"
 '''
 WEAK = "def prop_roundtrip_under_cap(api):\n    return api.parse(b'', 1)['ok']\n"
-STRICTER = PROPERTIES + '''
+STRICTER = (
+    PROPERTIES
+    + """
 
 @given(data=st.binary(max_size=8))
 def prop_counts_what_it_wrote(api, data):
     return api.parse(data, 8)["written"] == len(data)
-'''
+"""
+)
 #: Main's property before it was tightened: without what sees `CUTTING`.
 LOOSE = PROPERTIES.partition("\n\n@given(data=st.binary(min_size=1")[0]
 

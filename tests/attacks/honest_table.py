@@ -96,7 +96,7 @@ def flat_layout(host: Host) -> Attempt:
     for old, new in FLAT.items():
         moved(old, new)(host)
     host.people("a flat layout", {
-        "oracle/policy.toml": policy(roots=["pkg/"], path=["pkg/"], imports=["./"], api="pkg.api"),
+        "oracle/policy.toml": policy(root="pkg/", imports="./", api="pkg.api"),
     })  # fmt: skip
     return propose(host, lambda h: h.write("pkg/api.py", BETTER))
 
@@ -253,8 +253,8 @@ FILES = (
             better, appended("tests/test_api.py", "\n# more\n"), wrote("tests/conftest.py", "import pytest\n"),
             appended("src/tests/test_parse.py", OWN_TEST), appended("CHANGELOG.md", "\n- fields\n")))),
     Row("text", "rewrites a helper without changing what it does",
-        patch(wrote("src/parsekit/_text.py", TEXT.replace("line.strip(b\" \\t\\r\").lower()",
-                                                          "line.lower().strip(b\"\\r\\t \")")))),
+        patch(wrote("src/parsekit/_text.py", TEXT.replace('line.strip(b" \\t\\r").lower()',
+                                                          'line.lower().strip(b"\\r\\t ")')))),
     Row("boilerplate", "copies a short oracle file's content", on_main(
         wrote("oracle/NOTES.md", "# none\n"), then=patch(wrote("src/parsekit/none.py", "# none\n")))),
 )  # fmt: skip

@@ -208,7 +208,7 @@ def embedded_bare_repository(host: Host) -> Attempt:
     monitor.chmod(0o755)
     config = f'[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ..\n\tfsmonitor = "{monitor}"\n'
     files = {"HEAD": "ref: refs/heads/main\n", "config": config, "objects/info/packs": "\n", "refs/heads/.keep": ""}
-    propose(host, *(lambda h, n=n, c=c: h.write(f"src/vendor/{n}", c) for n, c in files.items()))  # type: ignore[misc]
+    propose(host, *(lambda h, n=n, c=c: h.write(f"src/vendor/{n}", c) for n, c in files.items()))
     return Attempt(opts=("--repo", str(host.repo)), cwd=host.path("src/vendor"), marker=marker)
 
 

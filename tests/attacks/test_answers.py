@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+
 from tests.host import inconsistent, plain
 
 from .edits import better, propose
@@ -85,7 +86,7 @@ def install(server: Host, out: Path) -> None:
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(
         "#!/bin/sh\nread old new ref\n"
-        f"exec {shlex.join(gate)} refs/heads/main \"$new\" --repo . --out {shlex.quote(str(out))} >&2\n"
+        f'exec {shlex.join(gate)} refs/heads/main "$new" --repo . --out {shlex.quote(str(out))} >&2\n'
     )
     hook.chmod(0o755)
 

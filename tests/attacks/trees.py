@@ -92,7 +92,7 @@ def evil_oracle_first(host: Host) -> Attempt:
     evil = host.raw_tree([("100644", b"policy.toml", host.blob("format = 1\n"))])
     rest = host.tree_entries("main")
     before = [entry for entry in rest if entry[1] < b"oracle"]
-    tree = host.raw_tree([*before, ("40000", b"oracle", evil), *rest[len(before):]])
+    tree = host.raw_tree([*before, ("40000", b"oracle", evil), *rest[len(before) :]])
     host.git("branch", "agent", host.commit_tree(tree, host.id("main")))
     return Attempt()
 
@@ -122,7 +122,7 @@ def _with_src(host: Host, *src: tuple[str, bytes, str]) -> Attempt:
     """Main's root tree with other entries for `src`, committed on main."""
     rest = [entry for entry in host.tree_entries("main") if entry[1] != b"src"]
     before = [entry for entry in rest if entry[1] < b"src"]
-    tree = host.raw_tree([*before, *src, *rest[len(before):]])
+    tree = host.raw_tree([*before, *src, *rest[len(before) :]])
     host.git("branch", "agent", host.commit_tree(tree, host.id("main")))
     return Attempt()
 
@@ -134,7 +134,9 @@ def submodule_at(name: str) -> Builder:
 
 def frozen_with_an_accent(host: Host) -> None:
     """On main, a person freezes a case whose path is not ASCII."""
-    host.people("a slow test", {RETIRED_NFC: "def test_délai() -> None:\n    assert 'the delay' != 'over', 'too late'\n"})
+    host.people(
+        "a slow test", {RETIRED_NFC: "def test_délai() -> None:\n    assert 'the delay' != 'over', 'too late'\n"}
+    )
     host.freeze("delai", RETIRED_NFC, "test_délai")
     host.people("freeze it")
 

@@ -1,0 +1,110 @@
+"""`invoke add-fixture`: an input and the digest of the output it owes, under the input's own digest."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import checkout
+from ..model import Finding, RefusedError
+from ..oracle import fixtures, lock
+from ..rules import Code
+from . import staged
+from .refusals import TaskError, blake3_hex, broken, usage
+from .writing import MODE, put
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..oracle.audit import OracleFile
+
+EXAMPLE = "invoke add-fixture --input in.bin --expected out.bin"
+_FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What was typed: files relative to the folder the person is in, "" for an option that was not given."""
+
+    input: str
+    expected: str = ""
+    function: str = ""
+    from_base: bool = False
+    reason: str = ""
+
+
+def run(folder: str, ask: Ask, *, dry: bool = False) -> list[str]:
+    """Store and stage a fixture and LOCK; answer what to tell the person. The same fixture again changes nothing.
+
+    Raises TaskError: `usage` for bad input; `clash` where the input is there with another expectation, which only a
+    person's own edit may move; RefusedError as `relock` does.
+    """
+    _check(ask)
+    root = checkout.root_of(folder)
+    given = _bytes_of(folder, "--input", ask.input)
+    owed = hashlib.sha256(_bytes_of(folder, "--expected", ask.expected)).hexdigest()
+    blake3 = blake3_hex()
+    files = staged.oracle(root, blake3)
+    stem = _stem(ask.function, staged.policy_of(files).fixtures.function, hashlib.sha256(given).hexdigest())
+    pair = {f"{stem}.in": given, f"{stem}.expected": f"{owed}\n".encode()}
+    missing = {path: data for path, data in pair.items() if not _is_there(root, files, path, data)}
+    if not missing:
+        return [f"{stem}.in is there already, with this expectation; nothing changed"]
+    if not dry:
+        put(root, {**missing, lock.PATH: staged.lock_of(files, blake3, missing)})
+    done = "would write and stage" if dry else "written and staged"
+    return [*(f"{done}: {path}" for path in (*missing, lock.PATH)), "next: git commit, then invoke check"]
+
+
+def _check(ask: Ask) -> None:
+    if not ask.input:
+        raise usage("--input is missing", EXAMPLE)
+    if bool(ask.expected) == ask.from_base:
+        raise usage("give exactly one of --expected FILE and --from-base", EXAMPLE)
+    if ask.from_base and not ask.reason.strip():
+        raise usage("--from-base needs --reason: why is base's answer the right one?", EXAMPLE)
+    if ask.function and not _FUNCTION.fullmatch(ask.function):
+        raise usage(f"--function {ask.function!r} is not a function's name", EXAMPLE)
+    if ask.from_base:
+        raise TaskError(Code.UNAVAILABLE, Finding(
+            "feature-missing", "--from-base needs a later version of the kit",
+            remedy="write the output that is owed to a file yourself, and give it with --expected"))  # fmt: skip
+
+
+def _bytes_of(folder: str, option: str, name: str) -> bytes:
+    try:
+        return Path(folder, name).read_bytes()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise usage(f"{option} {name}: {why}", EXAMPLE) from error
+
+
+def _stem(asked: str, default: str, digest: str) -> str:
+    """The fixture's path without its ending: fixtures of another function than the policy's have their own folder."""
+    function = asked or default
+    if not function:
+        raise usage("the policy's [fixtures] function is empty, so say --function NAME", EXAMPLE)
+    return f"{fixtures.FOLDER}{digest}" if function == default else f"{fixtures.FOLDER}{function}/{digest}"
+
+
+def _is_there(root: str, files: Sequence[OracleFile], path: str, data: bytes) -> bool:
+    """True if index and work tree hold this content; False if the index lacks it.
+
+    Raises TaskError where either holds something else: a digest that moved is a decision, not a repetition.
+    """
+    in_index = next((f for f in files if f.path == path), None)
+    target = Path(root, path)
+    on_disk = target.read_bytes() if target.is_file() and not target.is_symlink() else None
+    digest = hashlib.sha256(data).hexdigest()
+    held = None
+    if in_index:
+        held = in_index.sha256 if path.endswith(".in") else hashlib.sha256(in_index.content).hexdigest()
+    if held not in {None, digest} or (on_disk is not None and on_disk != data):
+        if path.endswith(".in"):
+            raise broken("clash", "holds other bytes than its name says", f"git restore {path}, or remove it", path)
+        remedy = f"if the answer is meant to change, write {data[:64].decode()} into it, git add it, invoke relock"
+        raise broken("clash", "this input has another expectation", remedy, path)
+    return in_index is not None and in_index.mode == MODE and on_disk is not None
