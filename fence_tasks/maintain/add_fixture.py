@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import checkout
-from ..model import Finding, RefusedError
+from ..model import Finding
 from ..oracle import fixtures, lock
 from ..rules import Code
 from . import staged
@@ -91,20 +91,19 @@ def _stem(asked: str, default: str, digest: str) -> str:
 
 
 def _is_there(root: str, files: Sequence[OracleFile], path: str, data: bytes) -> bool:
-    """True if index and work tree hold this content; False if the index lacks it.
+    """True if the index holds this content, False if neither it nor the work tree has such a file.
 
-    Raises TaskError where either holds something else: a digest that moved is a decision, not a repetition.
+    Raises TaskError where one holds something else: a digest that moved is a decision, not a repetition.
     """
-    in_index = next((f for f in files if f.path == path), None)
-    target = Path(root, path)
-    on_disk = target.read_bytes() if target.is_file() and not target.is_symlink() else None
     digest = hashlib.sha256(data).hexdigest()
-    held = None
-    if in_index:
-        held = in_index.sha256 if path.endswith(".in") else hashlib.sha256(in_index.content).hexdigest()
-    if held not in {None, digest} or (on_disk is not None and on_disk != data):
-        if path.endswith(".in"):
-            raise broken("clash", "holds other bytes than its name says", f"git restore {path}, or remove it", path)
-        remedy = f"if the answer is meant to change, write {data[:64].decode()} into it, git add it, invoke relock"
-        raise broken("clash", "this input has another expectation", remedy, path)
-    return in_index is not None and in_index.mode == MODE and on_disk is not None
+    if found := next((f for f in files if f.path == path), None):
+        held = found.sha256 if path.endswith(".in") else hashlib.sha256(found.content).hexdigest()
+    else:
+        target = Path(root, path)
+        held = hashlib.sha256(target.read_bytes()).hexdigest() if target.is_file() else digest
+    if held == digest:
+        return found is not None and found.mode == MODE
+    if path.endswith(".in"):
+        raise broken("clash", "holds other bytes than its name says", f"git restore {path}, or remove it", path)
+    remedy = f"if the answer is meant to change, write {data[:64].decode()} into it, git add it, invoke relock"
+    raise broken("clash", "this input has another expectation", remedy, path)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import checkout
 from ..model import Finding, RefusedError
 from ..oracle import lock, policy
-from ..oracle.audit import OracleFile
 from . import staged
 from .refusals import blake3_hex
 from .writing import MODE, put
+
+if TYPE_CHECKING:
+    from ..oracle.audit import OracleFile
 
 
 def run(folder: str, *, dry: bool = False) -> list[str]:

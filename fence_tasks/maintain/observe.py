@@ -1,0 +1,65 @@
+"""How often a flaky case fails: a person's own command, run many times, one after the other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from .refusals import broken, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_TAIL = 4096  # bytes of the last output that a refusal shows
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """How many runs there were, and how many of them failed."""
+
+    runs: int
+    failures: int
+
+
+def observe(command: str, runs: int, *, root: str, say: Callable[[str], None]) -> Observed:
+    """Run a shell line `runs` times in `root`; a run fails if the line does not end in 0. `say` is told each failure
+    and every tenth run.
+
+    Raises TaskError where nothing is flaky: all runs fail, none does, or there is no such command.
+    """
+    failures = 0
+    with tempfile.TemporaryFile() as log:
+        for number in range(1, runs + 1):
+            log.seek(0)
+            log.truncate()
+            code = _once(command, root, log)
+            if code in (126, 127):  # what a shell answers for a command that it cannot run (POSIX, 2.8.2)
+                raise usage(f"--repro-cmd cannot be run: {_tail(log)}", "try it in the repository's root first")
+            failures += code != 0
+            if code or number % 10 == 0 or number == runs:
+                say(f"run {number} of {runs}: {failures} failed")
+        if failures in (0, runs):
+            what = "never failed" if not failures else f"failed every time; the last run said:\n{_tail(log)}"
+            raise broken(
+                "not-flaky", f"in {runs} runs the command {what}",
+                "give more --runs, or what the scoring machine saw: --observed-failures F --observed-runs N"
+                if not failures else "that is a fault and no flake: mend the case, or give the scoring machine's counts",
+            )  # fmt: skip
+    return Observed(runs, failures)
+
+
+def _once(command: str, root: str, log: IO[bytes]) -> int:
+    # A file and not a pipe: something that the command leaves running would keep a pipe open for ever.
+    return subprocess.run(
+        ["/bin/sh", "-c", command], cwd=root, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False,  # noqa: S603
+        env={k: v for k, v in os.environ.items() if not k.startswith("GIT_")},
+    ).returncode  # fmt: skip
+
+
+def _tail(log: IO[bytes]) -> str:
+    log.seek(0, os.SEEK_END)
+    log.seek(max(0, log.tell() - _TAIL))
+    return log.read().decode("utf-8", "replace").strip()
