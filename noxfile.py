@@ -9,6 +9,7 @@ import nox
 
 nox.needs_version = ">=2026.7.11"
 nox.options.sessions = ["score"]
+nox.options.default_venv_backend = "uv|virtualenv"
 
 _ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(_ROOT))  # the nox script does not

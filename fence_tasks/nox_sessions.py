@@ -51,7 +51,7 @@ def register(*, default: bool = True) -> None:
         if name == "score":
             nox.session(name=name, python=False, default=default)(function)
         else:
-            nox.session(name=name, default=False, reuse_venv=False)(function)
+            nox.session(name=name, default=False, reuse_venv=False, venv_backend="uv|virtualenv")(function)
 
 
 def score(session: nox.Session) -> None:

@@ -1,4 +1,6 @@
-"""What authors of properties import. A property is `def prop_name(api, …) -> bool`; see `docs/protocol.md` for `api`.
+"""What authors of properties import.
+
+A property is a function `prop_…(api, …)` that returns True where it holds and False where it does not:
 
     from fence_tasks.properties import cover, given, st
 
@@ -7,6 +9,8 @@
         r = api.parse(data)
         cover("accepted", r.ok, at_least=0.2)
         return not r.ok or api.encode(r.value) == data
+
+`docs/protocol.md` says what `api` and the objects that it gives can be asked.
 """
 
 from __future__ import annotations

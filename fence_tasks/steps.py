@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 NOT_COVERED = ("network", "writes outside scratch", "reading other files", "signals", "processes")
 FENCE, CANDIDATE, FIXTURES, PROPERTIES = "fence", "candidate", "fixtures", "properties"
 EVIDENCE_STEPS = (FIXTURES, PROPERTIES)
+PENDING = ("pending", "retiring")
 NAMES = {FENCE: "fence.json", CANDIDATE: "candidate.json", FIXTURES: "fixtures.json", PROPERTIES: "properties.json"}
 
 
@@ -103,7 +104,8 @@ def _fence(run: Run, store: git.Store, request: dict[str, Any], record: dict[str
         if code_of(findings) is Code.PASS:
             _export(run, store, plan, audited)
             record["candidate"] = asdict(policy.candidate)
-            record["suite"] = {**asdict(policy.properties), "function": policy.fixtures.function}
+            record["suite"] = {**asdict(policy.properties), "function": policy.fixtures.function,
+                               **{kind: [e.id for e in getattr(audited.pending, kind)] for kind in PENDING}}
     return findings
 
 
@@ -249,7 +251,7 @@ def _job(run: Run, kind: str, scratch: Path) -> tuple[dict[str, Any], float]:
     job = {
         "oracle": str(run.stage / "oracle"), **launches, "seed": seed, "examples": suite["examples"],
         "min_effective": suite["min_effective"], "budget_seconds": settings["budget_seconds"],
-        "function": suite["function"], "only": "", "pending": [], "retiring": [],
+        "function": suite["function"], "only": "", **{kind: suite[kind] for kind in PENDING},
     }  # fmt: skip
     return job, 60 + _units(run.stage / "oracle", kind) * 3 * settings["budget_seconds"]
 

@@ -167,14 +167,8 @@ class Host:
     def git_bytes(self, *args: str | Path, stdin: bytes = b"", **env: str) -> bytes:
         """Standard output of git as it is; odd names and folders of other users are let through."""
         odd = ("-c", "core.protectNTFS=false", "-c", "core.protectHFS=false", "-c", "safe.directory=*")
-        done = subprocess.run(
-            ["git", *odd, *args],
-            cwd=self.repo,
-            input=stdin,
-            capture_output=True,
-            env={**self._env(), **env},
-            check=False,
-        )
+        done = subprocess.run(["git", *odd, *args], cwd=self.repo, input=stdin, capture_output=True, check=False,
+                              env={**self._env(), **env})  # fmt: skip
         assert done.returncode == 0, f"git {args}: {done.stderr.decode('utf-8', 'replace')}"
         return done.stdout
 
@@ -310,29 +304,24 @@ class Host:
         self, base: str, head: str, *opts: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> Result:
         """Ask the data-only gate."""
-        return self._run(["fence", base, head, *self._folders(), *opts], env or {}, cwd)
+        return self._run(["fence", base, head], opts, env or {}, cwd)
 
     def score(
         self, base: str, head: str, *opts: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> Result:
         """Ask the gate and, where it holds, all the evidence."""
-        return self._run(["score", "--base", base, "--head", head, *self._folders(), *opts], env or {}, cwd)
+        return self._run(["score", "--base", base, "--head", head], opts, env or {}, cwd)
 
-    def _folders(self) -> list[str]:
+    def _run(self, verb: list[str], opts: Sequence[str], env: Mapping[str, str], cwd: Path | None) -> Result:
         self.runs += 1
-        return ["--repo", str(self.repo), "--out", str(self._out())]
-
-    def _out(self) -> Path:
-        return self.root / f"run-{self.runs}"
-
-    def _run(self, args: Sequence[str], env: Mapping[str, str], cwd: Path | None) -> Result:
-        gate = self.gate / "fence_tasks" / "__main__.py"
+        run = self.root / f"run-{self.runs}"
+        gate = str(self.gate / "fence_tasks" / "__main__.py")
         done = subprocess.run(
-            [sys.executable, "-I", str(gate), *args], cwd=cwd or self.repo, env={**plain(self.root), **env},
-            capture_output=True, check=False, timeout=300,
+            [sys.executable, "-I", gate, *verb, "--repo", str(self.repo), "--out", str(run), *opts],
+            cwd=cwd or self.repo, env={**plain(self.root), **env}, capture_output=True, check=False, timeout=300,
         )  # fmt: skip
         out, err = (raw.decode("utf-8", "replace") for raw in (done.stdout, done.stderr))
-        file = self._out() / "verdict.json"
+        file = run / "verdict.json"
         verdict = json.loads(file.read_bytes()) if file.exists() else {}
         named = {level: frozenset(f["rule"] for f in verdict.get("findings", []) if f["level"] == level)
                  for level in ("error", "note")}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Asks one revision's candidate: starts its worker, keeps its deadline, and turns what it does into values or faults."""
+"""Asks one revision's candidate: starts its worker, keeps its deadlines, makes values or faults of what it does."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import secrets
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from ..model import Finding, RefusedError
 from .errors import CandidateError, CandidateFault, error_of
-from .handles import Api, Handle, Ref
+from .handles import Api, Handle, Ref, ref_of
 from .process import Process, make_undumpable
 from .protocol import VERSION, Codec, Limits, MisuseError, ProtocolError
 
@@ -89,7 +89,7 @@ class Client:
         self._log = -1
         self._codec = Codec(self.limits, {Handle: self._number_of}, self._handle)
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> Self:
         """The client itself, started."""
         self.start()
         return self
@@ -112,7 +112,7 @@ class Client:
         self._hello()
         try:
             end = monotonic() + _IMPORT_CALLS * self.launch.call_seconds
-            _, names = self._ask("import", None, [], [], [], end)
+            _, names = self._ask(["import", None, [], [], []], end)
         except CandidateFault as fault:
             self._fail("candidate-import", f"{self.launch.api}: {fault.message}")
         except CandidateError as error:
@@ -187,18 +187,18 @@ class Client:
 
     def _number_of(self, handle: Handle) -> int:
         """The number that stands for `handle` as an argument; a name is turned into an object first."""
-        ref = handle._fence_ref
+        ref = ref_of(handle)
         if ref.asker is not self:
             raise MisuseError("a handle of the other revision's candidate cannot cross; send plain values")
         if not ref.names:
             return self._alive(ref)
-        if ref.held is None or ref.held._fence_ref.generation != self.generation:
+        if ref.held is None or ref_of(ref.held).generation != self.generation:
             self.calls -= 1
             _, held = self._request("hold", self._root(ref), ref.names)
             if type(held) is not Handle:
                 self._fail("candidate-protocol", "a handle was asked for, and a plain value came")
             ref.held = held
-        return ref.held._fence_ref.number
+        return ref_of(ref.held).number
 
     # Starting.
 
@@ -229,7 +229,7 @@ class Client:
                           "RLIMIT_CORE": 0},
         }  # fmt: skip
         try:
-            _, answer = self._ask("hello", None, [], [self._codec.pack(wanted)], [], monotonic() + _HELLO_SECONDS)
+            _, answer = self._ask(["hello", None, [], [self._codec.pack(wanted)], []], monotonic() + _HELLO_SECONDS)
         except (CandidateFault, CandidateError) as error:
             answer = [str(error)]
         if type(answer) is not list or len(answer) != 2 or answer[0] != VERSION:
@@ -250,16 +250,19 @@ class Client:
         packed, named = [pack(arg) for arg in args], [pack(word) for word in words]
         self.calls += 1
         end = min(monotonic() + self.launch.call_seconds, self.until)
-        return self._ask(verb, root, names, packed, named, end)
+        return self._ask([verb, root, names, packed, named], end)
 
-    def _ask(self, verb: str, root: Any, names: Any, args: Any, words: Any, end: float) -> tuple[int, Any]:
-        """One exchange: the status, `_VALUE` or `_MEMBER`, and the value. Raises as `_request` does."""
+    def _ask(self, request: list[Any], end: float) -> tuple[int, Any]:
+        """One exchange: the status, `_VALUE` or `_MEMBER`, and the value. Raises as `_request` does.
+
+        `request` is verb, root, names, arguments and keywords, packed; `end` is in monotonic seconds.
+        """
         if self._process is None:
             self._fail("candidate-died", "no worker runs")
         self._number += 1
         released, self._released = self._released, []
         try:
-            frame = self._codec.frame([self._number, released, verb, root, names, args, words])
+            frame = self._codec.frame([self._number, released, *request])
         except MisuseError:
             self._released += released
             raise
@@ -272,7 +275,7 @@ class Client:
             self._fail("candidate-too-big" if error.too_big else "candidate-protocol", str(error))
         except CandidateFault as fault:
             self._fail(fault.rule, fault.message)
-        if type(status) is int and (status == _VALUE or (status == _MEMBER and verb == "get")):
+        if type(status) is int and (status == _VALUE or (status == _MEMBER and request[0] == "get")):
             return status, value
         if status == _REFUSED and type(value) is str:
             self._fail("candidate-too-big", value[:_TEXT])
@@ -281,13 +284,14 @@ class Client:
         raise self._raised(value)
 
     def _raised(self, value: Any) -> CandidateError:
-        match value:
-            case [list(names), list(builtin), str(text), str(missing)] if all(
-                type(name) is str for name in (*names, *builtin)
-            ):
-                self.limited |= "MemoryError" in builtin
-                return error_of([name[:_TEXT] for name in names[:_NAMES]], builtin, text[:_TEXT], missing[:_TEXT])
-        self._fail("candidate-protocol", "an exception is not described as one")
+        """The exception that `value` describes: names of its classes, those that are builtin, text, missing module."""
+        if not (type(value) is list and list(map(type, value)) == [list, list, str, str]):
+            self._fail("candidate-protocol", "an exception is not described as one")
+        names, builtin, text, missing = value
+        if not all(type(name) is str for name in (*names, *builtin)):
+            self._fail("candidate-protocol", "an exception is not described as one")
+        self.limited |= "MemoryError" in builtin
+        return error_of([name[:_TEXT] for name in names[:_NAMES]], builtin, text[:_TEXT], missing[:_TEXT])
 
     def _fail(self, rule: str, message: str, missing: str = "") -> NoReturn:
         """Kill the worker, remember the fault and raise it."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 
-class CandidateFault(BaseException):  # noqa: N818 - not an Exception: `except Exception` in a property must not eat it
-    """The candidate's process died, hung, broke the protocol, answered too much, or could not import its API."""
+class CandidateFault(BaseException):
+    """The candidate's process died, hung, broke the protocol, answered too much, or could not import its API.
+
+    It is no Exception, so that `except Exception` in a property does not swallow it.
+    """
 
     def __init__(self, rule: str, message: str, missing: str = "") -> None:
         """Raise with a rule's name, what happened, and (for an import) the module that was not found."""

@@ -80,6 +80,11 @@ class Handle:
         return ref.asker.call(ref, args, kwargs)
 
 
+def ref_of(handle: Handle) -> Ref:
+    """Where `handle` leads; a function, because every attribute of a handle is the candidate's."""
+    return handle._fence_ref  # noqa: SLF001
+
+
 class Api:
     """The public names of the candidate's API module, as attributes (`api["name"]` where `op` or `fields` is in
     the way), and two questions about handles."""
@@ -95,7 +100,7 @@ class Api:
         if name not in self._fence_asker.names:
             raise AttributeError(f"the candidate's API has no public name {name!r}")
         value = self._fence_asker.get(Ref(self._fence_asker, 0, 0, (name,), None))
-        if type(value) is Handle and value._fence_ref.names:  # a name and no object: it holds across restarts
+        if type(value) is Handle and ref_of(value).names:  # a name and no object: it holds across restarts
             self._fence_paths[name] = value
         return value
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 VERSION: Final = 1
 HEADER: Final = Struct(">I")
@@ -100,6 +99,10 @@ class Codec:
     def digest_form(self, value: object) -> bytes:
         """The one encoding of a plain value, for digests. Raises MisuseError for anything else."""
         return self._encoder.encode(self.pack(value))
+
+    def undigested(self, form: bytes) -> Any:
+        """The value whose `digest_form` is `form`."""
+        return self.unpack(self.message(form))
 
     def pack(self, value: Any, depth: int = 0) -> Any:
         """`value` in the protocol's form. Raises MisuseError for what is not plain: types count exactly."""
@@ -305,7 +308,7 @@ _RECORDS: Final[dict[int, tuple[int, Callable[[list[int], Any], object]]]] = {
     FRACTION: (2, _fraction),
     DATE: (3, lambda parts, _: date(*parts)),
     TIME: (6, lambda parts, zone: time(*parts[:4], zone, fold=parts[4])),  # type: ignore[misc,arg-type]
-    DATETIME: (9, lambda parts, zone: datetime(*parts[:7], zone, fold=parts[7])),  # type: ignore[misc,arg-type]
+    DATETIME: (9, lambda parts, zone: datetime(*parts[:7], zone, fold=parts[7])),  # type: ignore[misc,arg-type]  # noqa: DTZ001
     TIMEDELTA: (3, lambda parts, _: timedelta(*parts)),
     TIMEZONE: (2, _timezone),
 }

@@ -89,7 +89,7 @@ def built(raw: Any) -> Any:
     if tag == TUPLE:
         return tuple(parts)
     if tag == DICT:
-        return dict(zip(parts[::2], parts[1::2]))
+        return dict(zip(parts[::2], parts[1::2]))  # noqa: B905 - the candidate's Python may be older than the kit's
     if tag in {SET, FROZENSET}:
         return set(parts) if tag == SET else frozenset(parts)
     if tag == FRACTION:
@@ -105,7 +105,7 @@ def built(raw: Any) -> Any:
 
 def awaited(value: Any) -> Any:
     """What the coroutine `value` returns."""
-    import asyncio  # few candidates need it
+    import asyncio  # noqa: PLC0415 - few candidates need it
 
     return asyncio.run(value)
 
@@ -126,7 +126,7 @@ def described(error: BaseException) -> list[Any]:
     kinds = type(error).__mro__[:NAMES]
     try:
         text = str.__str__(str(error))[:TEXT]
-    except BaseException:  # it is the candidate's own __str__
+    except BaseException:  # noqa: BLE001 - it is the candidate's own __str__
         text = "(its text cannot be had)"
     missing = error.name if type(error) is ModuleNotFoundError and type(error.name) is str else ""
     known = [kind.__name__ for kind in kinds if getattr(builtins, kind.__name__, None) is kind]
@@ -167,9 +167,9 @@ class Worker:
         elif kind is bool:
             out.append(b"\xc3" if value else b"\xc2")
         elif kind is int:
-            self.pack_int(value, out)
+            self._pack_int(value, out)
         elif kind is str:
-            self.pack_text(value, out)
+            self._pack_text(value, out)
         elif kind is bytes:
             size = len(value)
             out.append(HEAD8.pack(0xC4, size) if size < 256 else HEAD32.pack(0xC6, size))
@@ -177,21 +177,21 @@ class Worker:
         elif kind is float:
             out.append(FLOAT.pack(0xCB, value))
         elif kind is list or kind is tuple:
-            self.pack_array(LIST if kind is list else TUPLE, value, out, depth)
+            self._pack_array(LIST if kind is list else TUPLE, value, out, depth)
         elif kind is dict and all(map(plain, value)):
-            self.pack_array(DICT, [part for pair in value.items() for part in pair], out, depth)
+            self._pack_array(DICT, [part for pair in value.items() for part in pair], out, depth)
         elif (kind is set or kind is frozenset) and all(map(plain, value)):
-            self.pack_array(SET if kind is set else FROZENSET, list(value), out, depth)
+            self._pack_array(SET if kind is set else FROZENSET, list(value), out, depth)
         elif kind is Decimal:
-            self.pack_decimal(value, out)
+            self._pack_decimal(value, out)
         elif kind is complex:
-            self.pack_ext(EXT_COMPLEX, PAIR.pack(value.real, value.imag), out)
+            self._pack_ext(EXT_COMPLEX, PAIR.pack(value.real, value.imag), out)
         elif kind in SCALARS and plain(value):
-            self.pack_array(*parts_of(kind, value), out, depth)
+            self._pack_array(*parts_of(kind, value), out, depth)
         else:
-            self.pack_handle(value, out)
+            self._pack_handle(value, out)
 
-    def pack_array(self, tag: int, parts: Any, out: list[bytes], depth: int) -> None:
+    def _pack_array(self, tag: int, parts: Any, out: list[bytes], depth: int) -> None:
         size = len(parts) + 1
         if depth >= self.limits["depth"]:
             raise TooBigError(f"an answer is nested more than {depth} deep")
@@ -201,7 +201,7 @@ class Worker:
         for part in parts:
             self.pack(part, out, depth + 1)
 
-    def pack_int(self, value: int, out: list[bytes]) -> None:
+    def _pack_int(self, value: int, out: list[bytes]) -> None:
         if 0 <= value < 128:
             out.append(bytes((value,)))
         elif -(1 << 63) <= value < 1 << 63:
@@ -212,13 +212,13 @@ class Worker:
             size = (value.bit_length() + 8) // 8
             if size > self.limits["integer"]:
                 raise TooBigError(f"an int takes {size} bytes")
-            self.pack_ext(EXT_INT, value.to_bytes(size, "big", signed=True), out)
+            self._pack_ext(EXT_INT, value.to_bytes(size, "big", signed=True), out)
 
-    def pack_text(self, value: str, out: list[bytes]) -> None:
+    def _pack_text(self, value: str, out: list[bytes]) -> None:
         try:
             raw = value.encode()
         except UnicodeEncodeError:
-            self.pack_ext(EXT_TEXT, value.encode("utf-8", "surrogatepass"), out)
+            self._pack_ext(EXT_TEXT, value.encode("utf-8", "surrogatepass"), out)
             return
         size = len(raw)
         if size < 32:
@@ -227,24 +227,23 @@ class Worker:
             out.append(HEAD8.pack(0xD9, size) if size < 256 else HEAD32.pack(0xDB, size))
         out.append(raw)
 
-    def pack_decimal(self, value: Decimal, out: list[bytes]) -> None:
+    def _pack_decimal(self, value: Decimal, out: list[bytes]) -> None:
         if value.is_finite() and abs(value.adjusted()) > self.limits["exponent"]:
             raise TooBigError("the exponent of a Decimal is too big")
-        self.pack_ext(EXT_DECIMAL, str(value).encode(), out)
+        self._pack_ext(EXT_DECIMAL, str(value).encode(), out)
 
-    def pack_ext(self, code: int, raw: bytes, out: list[bytes]) -> None:
+    def _pack_ext(self, code: int, raw: bytes, out: list[bytes]) -> None:
         out.append(EXT.pack(0xC9, len(raw), code))
         out.append(raw)
 
-    def pack_handle(self, value: Any, out: list[bytes]) -> None:
+    def _pack_handle(self, value: Any, out: list[bytes]) -> None:
         # A fresh number each time: the scorer may give up one of two handles of one object.
         self.last += 1
         self.objects[self.last] = value
-        self.pack_ext(EXT_HANDLE, U64.pack(self.last), out)
-
-    # Loading: msgpack at an offset, arrays as lists; the value and the offset after it are answered.
+        self._pack_ext(EXT_HANDLE, U64.pack(self.last), out)
 
     def load(self, raw: bytes, at: int) -> tuple[Any, int]:
+        """The msgpack at offset `at`, arrays as lists, and the offset after it."""
         first = raw[at]
         at += 1
         if first < 0x80:
@@ -259,11 +258,11 @@ class Worker:
         if first in FIXED:
             return FIXED[first].unpack_from(raw, at)[0], at + FIXED[first].size
         if 0xD4 <= first < 0xD9:
-            return self.load_ext(raw, at, 1 << (first - 0xD4))
+            return self._load_ext(raw, at, 1 << (first - 0xD4))
         width = BINARY.get(first) or TEXTS.get(first) or ARRAYS.get(first) or EXTS.get(first) or 0
         size, at = int.from_bytes(raw[at : at + width], "big"), at + width
         if first in EXTS:
-            return self.load_ext(raw, at, size)
+            return self._load_ext(raw, at, size)
         if first in BINARY or first in TEXTS:
             body = raw[at : at + size]
             return body if first in BINARY else body.decode(), at + size
@@ -273,7 +272,7 @@ class Worker:
             parts.append(part)
         return parts, at
 
-    def load_ext(self, raw: bytes, at: int, size: int) -> tuple[Any, int]:
+    def _load_ext(self, raw: bytes, at: int, size: int) -> tuple[Any, int]:
         code, body, end = raw[at], raw[at + 1 : at + 1 + size], at + 1 + size
         if code == EXT_INT:
             return int.from_bytes(body, "big", signed=True), end
@@ -293,34 +292,35 @@ class Worker:
         for old in released:
             self.objects.pop(old, None)
         out: list[bytes] = [b"", b"\x93"]
-        self.pack_int(number, out)
+        self._pack_int(number, out)
         start = len(out)
         try:
-            self.reply(out, *request)
+            self.reply(out, request)
             if (size := sum(map(len, out))) > self.limits["frame"]:
                 raise TooBigError(f"an answer takes {size} bytes")
         except TooBigError as error:
             out[start:] = [bytes((REFUSED,))]
             self.pack(str(error), out)
-        except BaseException as error:  # SystemExit too: whatever the candidate raises crosses as data
+        except BaseException as error:  # noqa: BLE001 - SystemExit too: whatever is raised crosses as data
             out[start:] = [bytes((RAISED,))]
             self.pack(described(error), out)
         out[0] = U32.pack(sum(map(len, out)))
         return b"".join(out)
 
-    def reply(self, out: list[bytes], verb: str, root: Any, names: list[str], args: list[Any], kwargs: list[Any]) -> None:
+    def reply(self, out: list[bytes], request: list[Any]) -> None:
         """Append status and value to `out`. Whatever the candidate raises comes out."""
+        verb, root, names, args, kwargs = request
         status, value = VALUE, None
         if verb == "call":
-            words = [built(part) for part in kwargs]
-            value = self.found(root, names)(*map(built, args), **dict(zip(words[::2], words[1::2])))
+            words = dict(zip(kwargs[::2], map(built, kwargs[1::2])))  # noqa: B905
+            value = self.found(root, names)(*map(built, args), **words)
         elif verb == "get":
             value = self.found(root, names)
             if callable(value) or isinstance(value, ModuleType):
                 status, value = MEMBER, None
         elif verb == "hold":
             out.append(bytes((VALUE,)))
-            return self.pack_handle(self.found(root, names), out)
+            return self._pack_handle(self.found(root, names), out)
         elif verb == "fields":
             value = [getattr(root, name) for name in names]
         elif verb == "op":
@@ -357,8 +357,8 @@ class Worker:
     def hello(self, wanted: dict[str, Any]) -> list[Any]:
         """Apply what the scorer wants, before anything of the candidate is read; what this side is."""
         self.limits, self.name = wanted["limits"], wanted["api"]
-        here = os.path.dirname(os.path.abspath(__file__))
-        sys.path[:] = [*wanted["imports"], *(p for p in sys.path if os.path.abspath(p) != here), *wanted["site"]]
+        here = __file__.rpartition("/")[0]  # the kit's own folder, which Python puts first for a program
+        sys.path[:] = [*wanted["imports"], *(p for p in sys.path if p != here), *wanted["site"]]
         sys.argv[:] = ["candidate"]
         for name, value in wanted["resources"].items():
             kind = getattr(resource, name)
@@ -366,7 +366,7 @@ class Worker:
             bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(kind, (bound, bound))
         give_up_privileges()
-        return [VERSION, "Python %d.%d.%d" % sys.version_info[:3]]
+        return [VERSION, "Python " + sys.version.partition(" ")[0]]
 
 
 def read(fd: int) -> bytes:

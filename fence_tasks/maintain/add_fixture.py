@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import checkout
-from ..model import Finding
+from ..model import Entry
 from ..oracle import fixtures, lock
-from ..rules import Code
-from . import staged
-from .refusals import TaskError, blake3_hex, broken, usage
+from . import base_answer, staged
+from .refusals import blake3_hex, broken, usage
 from .writing import MODE, put
 
 if TYPE_CHECKING:
@@ -45,18 +45,34 @@ def run(folder: str, ask: Ask, *, dry: bool = False) -> list[str]:
     _check(ask)
     root = checkout.root_of(folder)
     given = _bytes_of(folder, "--input", ask.input)
-    owed = hashlib.sha256(_bytes_of(folder, "--expected", ask.expected)).hexdigest()
     blake3 = blake3_hex()
     files = staged.oracle(root, blake3)
-    stem = _stem(ask.function, staged.policy_of(files).fixtures.function, hashlib.sha256(given).hexdigest())
+    rules = staged.policy_of(files)
+    place = _place(ask.function, rules.fixtures.function)
+    stem = place + hashlib.sha256(given).hexdigest()
+    if not ask.from_base:
+        owed = hashlib.sha256(_bytes_of(folder, "--expected", ask.expected)).hexdigest()
+    elif dry:
+        return [f"would ask HEAD's candidate, and store its answer's digest as {stem}.expected"]
+    else:
+        function = ask.function or rules.fixtures.function
+        question = base_answer.Question(given, function, _adapter(root, place, files))
+        owed = base_answer.digest(root, rules, question)
     pair = {f"{stem}.in": given, f"{stem}.expected": f"{owed}\n".encode()}
     missing = {path: data for path, data in pair.items() if not _is_there(root, files, path, data)}
     if not missing:
         return [f"{stem}.in is there already, with this expectation; nothing changed"]
     if not dry:
         put(root, {**missing, lock.PATH: staged.lock_of(files, blake3, missing)})
-    done = "would write and stage" if dry else "written and staged"
-    return [*(f"{done}: {path}" for path in (*missing, lock.PATH)), "next: git commit, then invoke check"]
+    return _told(ask, [*missing, lock.PATH], "would write and stage" if dry else "written and staged")
+
+
+def _told(ask: Ask, paths: Sequence[str], done: str) -> list[str]:
+    message = f"Add a fixture: HEAD's own answer, because {ask.reason}" if ask.from_base else "Add a fixture"
+    lines = [f"{done}: {path}" for path in paths]
+    if ask.from_base:
+        lines.append("the expectation is what HEAD's code answers now, right or wrong: the reviewer should know")
+    return [*lines, f"next: {shlex.join(['git', 'commit', '-m', message])}", "then: invoke check"]
 
 
 def _check(ask: Ask) -> None:
@@ -68,10 +84,6 @@ def _check(ask: Ask) -> None:
         raise usage("--from-base needs --reason: why is base's answer the right one?", EXAMPLE)
     if ask.function and not _FUNCTION.fullmatch(ask.function):
         raise usage(f"--function {ask.function!r} is not a function's name", EXAMPLE)
-    if ask.from_base:
-        raise TaskError(Code.UNAVAILABLE, Finding(
-            "feature-missing", "--from-base needs a later version of the kit",
-            remedy="write the output that is owed to a file yourself, and give it with --expected"))  # fmt: skip
 
 
 def _bytes_of(folder: str, option: str, name: str) -> bytes:
@@ -82,12 +94,19 @@ def _bytes_of(folder: str, option: str, name: str) -> bytes:
         raise usage(f"{option} {name}: {why}", EXAMPLE) from error
 
 
-def _stem(asked: str, default: str, digest: str) -> str:
-    """The fixture's path without its ending: fixtures of another function than the policy's have their own folder."""
+def _place(asked: str, default: str) -> str:
+    """The fixture's folder: fixtures of another function than the policy's have one of their own."""
     function = asked or default
     if not function:
         raise usage("the policy's [fixtures] function is empty, so say --function NAME", EXAMPLE)
-    return f"{fixtures.FOLDER}{digest}" if function == default else f"{fixtures.FOLDER}{function}/{digest}"
+    return fixtures.FOLDER if function == default else f"{fixtures.FOLDER}{function}/"
+
+
+def _adapter(root: str, place: str, files: Sequence[OracleFile]) -> dict[str, bytes]:
+    """The Python files beside the fixtures of a function with a folder of its own."""
+    mine = [f for f in files if f.path.startswith(place) and f.path.endswith(".py") and place != fixtures.FOLDER]
+    content = staged.contents(root, [Entry(f.mode, f.oid, f.path) for f in mine])
+    return {path.removeprefix(place): data for path, data in content.items()}
 
 
 def _is_there(root: str, files: Sequence[OracleFile], path: str, data: bytes) -> bool:

@@ -94,8 +94,8 @@ def _told(case: Case, ask: Ask, counts: Observed) -> list[str]:
         f"staged: {case.frozen_path}, {freezes.PATH}, {lock.PATH}",
     ]
     if ask.name:
-        path = shlex.quote(case.retired_src_path)
-        lines.append(f"now take {(case.retired_names or ('',))[0]} out of {case.retired_src_path}: edit it, git add {path}")
+        name, path = (case.retired_names or ("",))[0], case.retired_src_path
+        lines.append(f"now take {name} out of {path}, then: git add {shlex.quote(path)}")
     return [*lines, f"next: {commit}"]
 
 
@@ -144,6 +144,7 @@ def _ready(root: str, ask: Ask) -> _Ready:
     """Everything that can be refused, refused; the freeze otherwise."""
     files = staged.oracle(root, blake3_hex())
     rules, cases = staged.policy_of(files), staged.cases_of(files)
+    _new_id(ask, cases)
     entry = _entry(root, ask, rules)
     frozen = f"{freezes.FOLDER}{ask.id}/{entry.path.rsplit('/', 1)[-1]}"
     _no_clash(root, ask, rules, cases, frozen)
@@ -176,10 +177,13 @@ def _entry(root: str, ask: Ask, rules: Policy) -> Entry:
     return index[path]
 
 
-def _no_clash(root: str, ask: Ask, rules: Policy, cases: tuple[Case, ...], frozen: str) -> None:
+def _new_id(ask: Ask, cases: tuple[Case, ...]) -> None:
     twin = next((c.id for c in cases if names.fold(c.id) == names.fold(ask.id)), "")
     if twin:
         raise broken("clash", f"the manifest has a case {twin!r} already", "choose another --id", freezes.PATH)
+
+
+def _no_clash(root: str, ask: Ask, rules: Policy, cases: tuple[Case, ...], frozen: str) -> None:
     if Path(root, frozen).parent.exists() or any(e.path.startswith(f"{freezes.FOLDER}{ask.id}/")
                                                  for e in checkout.index(root, freezes.FOLDER)):  # fmt: skip
         raise broken("clash", "the folder is there already", "remove it, or choose another --id", f"{frozen}")
@@ -204,9 +208,11 @@ def _expires(root: str, ask: Ask, rules: Policy) -> tuple[int | None, dict[str, 
     if ask.expires_unix:
         unix = _number("expires-unix", ask.expires_unix, now + 1, 10**12)
     else:
-        unix = now + freezes.DAY * (_number("expires-days", ask.expires_days, 1, 36500) if ask.expires_days else longest)
+        days = _number("expires-days", ask.expires_days, 1, 36500) if ask.expires_days else longest
+        unix = now + days * freezes.DAY
     if unix > now + longest * freezes.DAY:
-        raise broken("over-cap", f"the policy's longest freeze is {longest} days", "give an earlier expiry", policy.PATH)
+        why = f"the policy's longest freeze is {longest} days"
+        raise broken("over-cap", why, "give an earlier expiry", policy.PATH)
     return unix, None
 
 

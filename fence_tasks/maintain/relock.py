@@ -49,7 +49,7 @@ def _is_right(root: str, files: list[OracleFile], new: bytes) -> bool:
 
 
 def _left_out(root: str) -> list[str]:
-    paths = staged.not_staged(root)
+    paths = [p for p in staged.not_staged(root) if p != lock.PATH]
     if not paths:
         return []
     return ["not staged, so not as it is now in LOCK:", *(f"  {p}" for p in paths),

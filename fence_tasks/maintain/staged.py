@@ -87,7 +87,7 @@ def lock_of(files: Iterable[OracleFile], blake3: Callable[[bytes], str], put: Ma
 
 
 def not_staged(root: str) -> list[str]:
-    """Files below `oracle/` that differ from the index or that git does not track, ignored ones too; LOCK, and
-    what Python and this kit leave behind for a moment, do not count."""
+    """Files below `oracle/` that differ from the index or that git does not track, ignored ones too; what Python
+    leaves behind does not count."""
     found = {*checkout.unstaged(root, policy.ORACLE), *checkout.ignored(root, policy.ORACLE)}
-    return sorted(p for p in found if p != lock.PATH and "/__pycache__/" not in p and not p.endswith(".pyc"))
+    return sorted(p for p in found if "/__pycache__/" not in p and not p.endswith(".pyc"))

@@ -68,7 +68,7 @@ def _stage(root: str, entries: Sequence[Entry], gone: Sequence[str]) -> None:
     try:
         checkout.set_index(root, entries, gone)
     except GitError as error:
-        if "index.lock" not in str(error):
+        if "remove the file manually" not in str(error):  # the last line of git's message about index.lock
             raise
         raise broken("index-busy", "another git command holds the index", "let it end (or, if none runs, remove "
                      ".git/index.lock), then try again") from error  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from ..model import Finding, RefusedError
-from . import fixtures, freezes, lock, policy
+from . import fixtures, freezes, lock, pending, policy
 from .names import below, oddity
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ROOT = "oracle/"
 T = TypeVar("T")
 #: Files whose content the audit reads; of all others it needs digests alone.
-READ = (policy.PATH, lock.PATH, freezes.PATH, "oracle/pending.toml", "oracle/strength.toml")
+READ = (policy.PATH, lock.PATH, freezes.PATH, pending.PATH, "oracle/strength.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Audit:
     cases: tuple[freezes.Case, ...]
     findings: tuple[Finding, ...]
     lock_digest: str = ""
+    pending: pending.Pending = field(default_factory=pending.Pending)
     properties: tuple[str, ...] = ()
     fixtures: tuple[str, ...] = ()
     files: tuple[OracleFile, ...] = field(default=(), repr=False)
@@ -61,6 +62,10 @@ def audit(files: Iterable[OracleFile]) -> Audit:
     rules = _read(policy.PATH, by_path, policy.parse, findings, missing="policy-malformed")
     locked = _read(lock.PATH, by_path, lock.parse, findings, missing="lock-missing")
     cases = _read(freezes.PATH, by_path, freezes.parse, findings, missing="manifest-malformed")
+    waiting = pending.Pending()
+    if pending.PATH in by_path:
+        waiting = _read(pending.PATH, by_path, pending.parse, findings, missing="") or waiting
+    findings += _unknown(waiting, by_path)
     if locked is not None:
         actual = {f.path.removeprefix(ROOT): f.blake3 for f in by_path.values() if f.path != lock.PATH}
         findings += [Finding("lock-mismatch", why, ROOT + path) for path, why in lock.differences(locked, actual)]
@@ -69,6 +74,7 @@ def audit(files: Iterable[OracleFile]) -> Audit:
     findings += _frozen(cases or (), by_path)
     return Audit(
         rules, cases or (), tuple(findings), by_path[lock.PATH].blake3 if lock.PATH in by_path else "",
+        waiting,
         tuple(sorted(p for p in by_path if p.startswith("oracle/properties/") and p.endswith(".py"))),
         tuple(sorted(f.path for f in stored if f.path.endswith(".in"))), tuple(by_path.values()),
     )  # fmt: skip
@@ -97,6 +103,14 @@ def _read(
     except RefusedError as error:
         findings += error.findings
         return None
+
+
+def _unknown(waiting: pending.Pending, files: dict[str, OracleFile]) -> list[Finding]:
+    """Pending evidence that is not there: a typing error would let the evidence that was meant count again."""
+    names = {e.id: e.id.partition("::")[0] for e in waiting.all}
+    there = {path.removeprefix(ROOT).removesuffix(".in") for path in files}
+    return [Finding("pending-malformed", f"{id_!r} is not in the oracle", pending.PATH)
+            for id_, name in names.items() if name not in there]  # fmt: skip
 
 
 def _frozen(cases: tuple[freezes.Case, ...], files: dict[str, OracleFile]) -> list[Finding]:

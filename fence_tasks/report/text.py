@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SHOWN = 20  # findings of one rule that a terminal shows; verdict.json has them all
+_AT_START = re.compile(r"^(\s*):(?=:)")
+_ANYWHERE = re.compile(r"##(?=\[|vso\[|teamcity\[)")
 _COLOURS = {"pass": "32", "review": "36", "fail": "31", "none": "33"}
 
 
 def escape(text: str) -> str:
     """`text` so that no terminal and no CI log acts on it: control, bidirectional and invisible characters and
-    lone surrogates as escapes, and no line that starts a workflow command (`::error::`)."""
+    lone surrogates as escapes, and nothing that a forge's runner reads as a command (`::error::` at a line's start,
+    `##[`, `##vso[`, `##teamcity[` anywhere)."""
     safe = "".join(c if _plain(c) else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
-    return safe.replace("::", ":\\x3a")
+    return _AT_START.sub(r"\1\\x3a", _ANYWHERE.sub(r"#\\x23", safe))
 
 
 def _plain(char: str) -> bool:

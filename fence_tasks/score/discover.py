@@ -26,18 +26,21 @@ _MARKS = {
     "_hypothesis_internal_use_seed": "@seed",
     "_hypothesis_internal_use_reproduce_failure": "@reproduce_failure",
 }
+_PRIVATE = "_oracle_property_"
 _GIVEN_BY_US = ("api", "base_api")
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One property as it was loaded. `function` takes `api` (and `base_api`) as keywords and, where `body` is set,
-    draws the rest; `drawn` names what is drawn; `labels` are the shares that its source names."""
+    """One property as it was loaded: `body` as it was written, `function` as Hypothesis runs it (the same if nothing
+    is `drawn`). `compares` says that it wants base's candidate too; `examples` is its own lower bound, if it has
+    one; `labels` are the shares that its source names."""
 
     id: str
     path: str
     line: int
     function: Callable[..., Any]
+    body: Callable[..., Any]
     drawn: tuple[str, ...]
     compares: bool
     examples: int | None
@@ -80,29 +83,34 @@ class Folder:
         try:
             source = file.read_bytes()
             tree = ast.parse(source, filename=path)
-            module = ModuleType(f"_oracle_property_{self._loads}")
+            module = ModuleType(f"{_PRIVATE}{self._loads}")
             module.__file__ = str(file)
             sys.modules[module.__name__] = module
-            exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)
+            exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - people's
         except (Exception, SystemExit) as fault:  # noqa: BLE001 - the file's own code
             line = fault.lineno or 0 if isinstance(fault, SyntaxError) else 0
             return [], [Finding("property-malformed", f"{relative} cannot be loaded: {error(fault)}", path, line)]
         lines = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-        found, findings = [], []
+        found: list[Property] = []
+        findings: list[Finding] = []
         for name, function in list(vars(module).items()):
             if not name.startswith("prop_"):
                 continue
-            node = lines.get(name)
-            made = _property(f"properties/{relative}::{name}", path, function, node)
-            (found if isinstance(made, Property) else findings).append(made)  # type: ignore[arg-type]
+            made = _property(f"properties/{relative}::{name}", path, function, lines.get(name))
+            if isinstance(made, Property):
+                found.append(made)
+            else:
+                findings.append(made)
         return found, findings
 
     def helpers(self) -> set[Path]:
         """The files of the folder that the last load imported."""
-        return {Path(file) for module in self._ours() if (file := module.__file__) is not None}
+        loaded = f"{_PRIVATE}{self._loads}"
+        return {Path(module.__file__ or "") for module in self._ours() if module.__name__ != loaded}
 
     def _ours(self) -> list[ModuleType]:
-        return [m for m in list(sys.modules.values()) if (getattr(m, "__file__", None) or "").startswith(f"{self.root}/")]
+        inside = f"{self.root}/"
+        return [m for m in list(sys.modules.values()) if (getattr(m, "__file__", None) or "").startswith(inside)]
 
     def _forget(self) -> None:
         ours = {id(module) for module in self._ours()}
@@ -110,7 +118,7 @@ class Folder:
             del sys.modules[name]
 
 
-def _property(name: str, path: str, function: Any, node: ast.FunctionDef | ast.AsyncFunctionDef | None) -> Property | Finding:
+def _property(name: str, path: str, function: Any, node: ast.stmt | None) -> Property | Finding:
     """The property, ready to be run, or what is wrong with it."""
     line = node.lineno if node else 0
 
@@ -121,7 +129,7 @@ def _property(name: str, path: str, function: Any, node: ast.FunctionDef | ast.A
         return fault("is not a function")
     body = function.hypothesis.inner_test if hypothesis.is_hypothesis_test(function) else function  # type: ignore[attr-defined]
     for mark, what in _MARKS.items():
-        if any(getattr(one, mark, None) for one in (function, body)):
+        if any(getattr(one, mark, None) is not None for one in (function, body)):
             return fault(f"uses {what}; the scoring job sets it")
     names = tuple(inspect.signature(body).parameters)
     if "api" not in names:
@@ -135,7 +143,7 @@ def _property(name: str, path: str, function: Any, node: ast.FunctionDef | ast.A
             return fault(f"has a parameter that is neither given nor annotated: {error(problem)}")
         function = hypothesis.given(**strategies)(function)
     limit = getattr(function, "fence_at_most", getattr(body, "fence_at_most", None))
-    return Property(name, path, line, function, drawn, "base_api" in names, limit, _labels(node))
+    return Property(name, path, line, function, body, drawn, "base_api" in names, limit, _labels(node))
 
 
 def _labels(node: ast.AST | None) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ..candidate.client import Client, Launch
 from ..candidate.errors import CandidateFault
@@ -28,7 +28,7 @@ class Pair:
             oracle, *(folder for one in (head, base) for folder in (one.scratch, *one.imports, *one.site)),
         ]  # fmt: skip
 
-    def __enter__(self) -> Pair:
+    def __enter__(self) -> Self:
         """The pair itself."""
         return self
 
@@ -71,6 +71,6 @@ class Pair:
 
 def _present(module: str, launch: Launch) -> bool:
     """True if the top of `module` is the standard library's, or lies in a folder of the candidate's own."""
-    top = module.split(".")[0]
+    top = module.partition(".")[0]
     names = (f"{top}.py", top)
     return top in sys.stdlib_module_names or any((Path(d) / n).exists() for d in launch.imports for n in names)

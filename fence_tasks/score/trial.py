@@ -6,6 +6,7 @@ import hashlib
 import inspect
 from contextlib import contextmanager
 from functools import wraps
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
@@ -78,7 +79,7 @@ class Trial:
 
     def replay(self, form: bytes) -> Outcome:
         """The one example whose arguments `form` encodes."""
-        values = self._codec.unpack(self._codec.message(form)[1])
+        values = self._codec.undigested(form)
         drawn = dict(zip(self._property.drawn, values, strict=True))
         found = self._caught(lambda: self._checked()(**self._apis(), **drawn))
         return found or Outcome(HELD, effective=self.effective)
@@ -135,6 +136,9 @@ class Trial:
         return check
 
     def _begin(self, values: list[Any]) -> None:
+        if monotonic() >= self._client.until:  # a slow property; a slow candidate meets this in a call
+            self._client.limited = True
+            raise CandidateFault("candidate-hung", "the time for this evidence is spent")
         self.examples += 1
         self.record.begin()
         try:
@@ -187,7 +191,7 @@ class Trial:
         """`outcome`, with the counterexample noted: the arguments, what the property drew and noted, what it raised."""
         parts = [self._text]
         if self.form is not None:
-            values = self._codec.unpack(self._codec.message(self.form)[1])
+            values = self._codec.undigested(self.form)
             parts = [shown.arguments(dict(zip(self._property.drawn, values, strict=True)))]
         notes = [n for n in getattr(error, "__notes__", ()) if type(n) is str and not n.startswith(_ACCOUNT)]
         parts += [shown.cut(note.strip(), 500) for note in notes[:10]]
@@ -197,7 +201,7 @@ class Trial:
         return outcome
 
     def _held(self, least: float) -> Outcome:
-        """The outcome of a run that falsified nothing: were enough examples effective, and all shares covered?"""
+        """The outcome of a run that falsified nothing: it may still have seen too little."""
         shares = self.record.shares()
         if not self.examples or self.effective / self.examples < least:
             detail = f"{self.effective} of {self.examples} examples reach the candidate"
@@ -211,12 +215,12 @@ class Trial:
 @contextmanager
 def _pinned_generation() -> Iterator[None]:
     """Draw no literals of modules that happen to be imported: which those are depends on where the kit and the
-    stage lie and on what ran before. (Hypothesis has no setting for it; its exact version is locked.)"""
-    original = providers._get_local_constants
-    providers._get_local_constants = Constants
-    providers.CONSTANTS_CACHE.clear()
+    stage lie and on what ran before. Hypothesis has no setting for it; its exact version is locked."""
+    original = providers._get_local_constants  # noqa: SLF001
+    providers._get_local_constants = Constants  # noqa: SLF001
+    providers.CONSTANTS_CACHE.cache.clear()
     try:
         yield
     finally:
-        providers._get_local_constants = original
-        providers.CONSTANTS_CACHE.clear()
+        providers._get_local_constants = original  # noqa: SLF001
+        providers.CONSTANTS_CACHE.cache.clear()

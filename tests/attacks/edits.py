@@ -26,8 +26,8 @@ def fields(data: bytes) -> int:
     return data.count(b",") + 1
 '''
 )
-#: A wrong one: the last field of a long record is lost.
-LOSSY = API.replace('b",".join(value)', 'b",".join(value[:3])')
+#: A wrong one: the last byte of a record is lost.
+LOSSY = API.replace('b",".join(value)', 'b",".join(value)[:-1]')
 #: Another wrong one: what is too long is cut instead of refused.
 CUTTING = API.replace('return {"ok": False, "value": [], "written": 0}', "data = data[:cap]")
 

@@ -203,15 +203,19 @@ def no_evidence(host: Path) -> None:
     invoke(host, "relock")
 
 
+def recreate(host: Path) -> None:
+    """The retired path again, with a test that always passes."""
+    (host / RETIRED).write_text("def test_nothing() -> None:\n    assert True\n", "utf-8")
+
+
 #: Row of the decision table → (what people did to base first, what the patch does).
 ROWS: dict[str, tuple[Callable[[Path], None] | None, Callable[[Path], None]]] = {
     "honest": (None, better),
     "oracle": (None, lambda host: edit(host, "oracle/properties/chunks.py", "is True", "is not None")),
     "lock": (stale_lock, better),
-    "frozen": (None, lambda host: (host / RETIRED).write_text("def test_nothing() -> None:\n    assert True\n", "utf-8")
-               and None),
+    "frozen": (None, recreate),
     "fixture": (None, lambda host: edit(host, "src/parsekit/api.py", "chunk.lower()", "chunk.upper()")),
-    "property": (None, lambda host: edit(host, "src/parsekit/api.py", "if len(chunk) < size:", "if not chunk:")),
+    "property": (None, lambda host: edit(host, "src/parsekit/api.py", "if len(data) > cap:", "if len(data) > cap + 1:")),
     "store": (half_fixture, better),
     "evidence": (no_evidence, better),
 }  # fmt: skip

@@ -1,0 +1,180 @@
+"""`invoke init-split`: turn an existing repository into a fenced one. It stages its own files and commits nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+from .. import __version__, checkout, files
+from ..model import RefusedError
+from ..oracle import audit, freezes, lock, names, policy
+from . import layout, staged, vendored
+from .refusals import blake3_hex, broken, shown, usage
+from .writing import MODE, put
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ..model import Entry
+
+TEMPLATES = files.KIT / "templates"
+#: Files at the root that are written only where there are none, and the folder that stands for the same.
+THIN = {"noxfile.py": "noxfile", "tasks.py": "tasks"}
+_CI = (".github/", ".gitlab-ci.yml")  # what the policy names where no CI file is there yet
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What was typed; `into` is relative to the folder the person is in."""
+
+    into: str
+    production: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    api: str = ""
+    function: str = ""
+
+
+def run(folder: str, ask: Ask, *, dry: bool = False) -> list[str]:
+    """Vendor the kit and write the oracle, staged; answer what to tell the person. Its own output is left as it is.
+
+    Raises TaskError: `usage` for bad roots and the like; 75 for a dirty tree, no commit yet, or files that are in the
+    way. All is built before anything is written.
+    """
+    if not ask.into:
+        raise usage("--into is missing: which repository?", layout.EXAMPLE)
+    if ask.function and not ask.function.isidentifier():
+        raise usage(f"--function {ask.function!r} is not a function's name", layout.EXAMPLE)
+    root = checkout.root_of(str(Path(folder, ask.into)))
+    if not checkout.has_commits(root):
+        raise broken("no-history", f"{root} has no commit yet", "commit the code first: a fence is built around it")
+    index = checkout.index(root)
+    place = layout.of([e.path for e in index], ask.production, ask.also, ask.api)
+    blake3 = blake3_hex()
+    if _there(root, index):
+        return _again(root, index, place, ask, blake3)
+    if dirty := checkout.dirty(root):
+        raise broken("dirty-tree", f"not committed: {shown(dirty)}", "git stash --include-untracked, or commit first")
+    new = _files(root, index, place, ask.function, blake3)
+    if dry:
+        return [f"would write and stage {len(new)} files in {root}:", *(f"  {path}" for path in new)]
+    put(root, new)
+    return _told(root, new)
+
+
+def _there(root: str, index: Sequence[Entry]) -> bool:
+    """True if oracle or kit are there already, in the index or on disk. Raises TaskError for a twin in disguise."""
+    tops = {e.path.split("/", 1)[0] for e in index}
+    wanted = (policy.ORACLE.rstrip("/"), files.KIT_PATH.rstrip("/"))
+    for name in sorted(tops):
+        if name not in wanted and any(names.fold(name) == w for w in wanted):
+            raise broken("clash", "some file systems take it for a folder of the fence", "git mv it elsewhere", name)
+    return any(name in tops or os.path.lexists(os.path.join(root, name)) for name in wanted)  # noqa: PTH118
+
+
+def _again(
+    root: str, index: Sequence[Entry], place: layout.Layout, ask: Ask, blake3: Callable[[bytes], str]
+) -> list[str]:  # fmt: skip
+    """The answer where the fence stands already as it was asked for. Raises TaskError where it is another one."""
+    kit, recorded = vendored.read(root, index)
+    try:
+        rules = staged.policy_of(staged.oracle(root, blake3))
+    except RefusedError as error:
+        why = "is there already, of another format: " + "; ".join(f.message for f in error.findings)
+        remedy = "move it away and commit; if it is an older fence, invoke update-kit"
+        raise broken("clash", why, remedy, policy.ORACLE) from error
+    if kit != files.kit_files() or recorded != files.kit_digest(kit, blake3):
+        why = f"is there already and is not kit {__version__} as init-split writes it"
+        raise broken("clash", why, "invoke update-kit, or move it away and commit", files.KIT_PATH)
+    pairs = (
+        ("production.roots", rules.production.roots, place.roots),
+        ("production.also", rules.production.also, place.also),
+        ("candidate.api", rules.candidate.api, place.api if ask.api else rules.candidate.api),
+        ("fixtures.function", rules.fixtures.function, ask.function or rules.fixtures.function),
+    )  # fmt: skip
+    for key, has, asked in pairs:
+        if has != asked:
+            raise broken("clash", f"{key} is {has!r} there, not {asked!r}",
+                         "edit the policy, git add it, invoke relock, commit", policy.PATH)  # fmt: skip
+    return [f"{root} is fenced already, with this kit and these roots; nothing changed", "next: invoke check"]
+
+
+def _files(
+    root: str, index: Sequence[Entry], place: layout.Layout, function: str, blake3: Callable[[bytes], str]
+) -> dict[str, bytes]:  # fmt: skip
+    """Everything that will be written, by path: kit, oracle, LOCK, and thin files where there are none."""
+    kit = files.kit_files()
+    new = {files.KIT_PATH + path: data for path, data in kit.items()}
+    new[vendored.PATH] = vendored.render(kit, blake3)
+    new |= {name: _template(f"{name}.txt") for name in THIN if not _kept(root, index, name)}
+    word = function or "your_function"
+    oracle = {
+        policy.PATH: _policy(index, place, function),
+        "oracle/.gitattributes": _template("gitattributes.txt"),
+        "oracle/properties/README.md": _filled("properties.md", {"function": word}),
+        "oracle/fixtures/README.md": _template("fixtures.md"),
+        freezes.PATH: freezes.render(()),
+    }
+    oracle[lock.PATH] = staged.lock_of([], blake3, oracle)
+    entries = [audit.OracleFile(p, MODE, "", len(d), blake3(d), "", d) for p, d in oracle.items()]
+    if faults := audit.audit(entries).findings:  # only what was typed can have broken the policy
+        raise usage("; ".join(f.message for f in faults), layout.EXAMPLE)
+    return new | oracle
+
+
+def _kept(root: str, index: Sequence[Entry], name: str) -> bool:
+    """True if the host has such a file, or a package of that name, of its own."""
+    own = (name, f"{THIN[name]}/")
+    tracked = any(e.path == name or e.path.startswith(own[1]) for e in index)
+    return tracked or any(os.path.lexists(os.path.join(root, o.rstrip("/"))) for o in own)  # noqa: PTH118
+
+
+def _policy(index: Sequence[Entry], place: layout.Layout, function: str) -> bytes:
+    ci = [f for f in policy.FORGE_FILES if any(policy.covers(f, e.path) for e in index)] or list(_CI)
+    # Invoke loads a package tasks/ as it does tasks.py; where it is production, it cannot be gate as well.
+    packages = [f"{p}/" for p in THIN.values() if any(e.path == f"{p}/__init__.py" for e in index)
+                and not any(policy.overlaps(f"{p}/", w) for w in (*place.roots, *place.also))]  # fmt: skip
+    lists = {"roots": place.roots, "also": place.also, "imports": place.imports,
+             "gate": [files.KIT_PATH, *THIN, *packages, *ci]}  # fmt: skip
+    words = {"api": place.api, "function": function}
+    return _filled("policy.toml.txt", {
+        **{k: _toml(v) for k, v in (lists | words).items()}, "seed": str(secrets.randbelow(2**63)),
+    })  # fmt: skip
+
+
+def _toml(value: str | Sequence[str]) -> str:
+    """A string, or a list of strings, as TOML: JSON's escapes are TOML's too (toml.io, v1.0, "String")."""
+    return json.dumps(value if isinstance(value, str) else list(value), ensure_ascii=False)
+
+
+def _template(name: str) -> bytes:
+    return (TEMPLATES / name).read_bytes().replace(b"\r\n", b"\n")
+
+
+def _filled(name: str, values: Mapping[str, str]) -> bytes:
+    return Template(_template(name).decode()).substitute(values).encode("utf-8", "surrogateescape")
+
+
+def _told(root: str, new: Mapping[str, bytes]) -> list[str]:
+    here = ["git", "-C", root]
+    mine = [p for p in new if not p.startswith(files.KIT_PATH)]
+    kit = len(new) - len(mine)
+    lines = [f"staged in {root}; nothing is committed:", f"  {files.KIT_PATH} ({kit} files)", *(f"  {p}" for p in mine)]
+    if "noxfile.py" not in new:
+        lines.append(f"noxfile.py is yours; score with: nox -f {files.KIT_PATH}noxfile.py -s score")
+    if "tasks.py" not in new:
+        lines.append(f"tasks.py is yours; the tasks: invoke -r {files.KIT_PATH.rstrip('/')} --list")
+    undo = shlex.join([*here, "rm", "-rfq", "--", files.KIT_PATH.rstrip("/"), *mine])
+    return [
+        *lines,
+        f"next:    {shlex.join([*here, 'commit', '-m', 'Adopt the path fence'])}",
+        "then:    write a property in oracle/properties/, or invoke add-fixture; invoke relock; commit; invoke check",
+        "protect: let only people approve changes to oracle/ and to the gate paths that oracle/policy.toml names",
+        f"undo:    {undo}",
+        "         (once committed: git revert that commit)",
+    ]

@@ -1,0 +1,2 @@
+def flip(data):
+    return bytearray(10 << 30)[::-1]

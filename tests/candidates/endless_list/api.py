@@ -1,0 +1,4 @@
+def flip(data):
+    found = []
+    found.append(found)
+    return found

@@ -1,0 +1,6 @@
+import os
+
+
+def flip(data):
+    os.fork()
+    return data[::-1]

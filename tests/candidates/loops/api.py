@@ -1,0 +1,3 @@
+def flip(data):
+    while True:
+        pass

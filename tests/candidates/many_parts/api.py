@@ -1,0 +1,2 @@
+def flip(data):
+    return [[]] * 3_000_000

@@ -1,0 +1,2 @@
+def flip(data):
+    return bytearray(data[::-1])

@@ -1,0 +1,5 @@
+import fence_tasks_no_such_package
+
+
+def flip(data):
+    return data[::-1]

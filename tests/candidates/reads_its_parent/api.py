@@ -1,0 +1,31 @@
+"""Answers honestly, and says what it could get at."""
+import ctypes
+import os
+
+PTRACE_ATTACH = 16
+
+
+def flip(data):
+    return data[::-1]
+
+
+def reached(pid):
+    found = []
+    for name in ("mem", "environ", "maps"):
+        try:
+            with open(f"/proc/{pid}/{name}", "rb") as file:
+                file.read(0 if name == "mem" else 1)
+            found.append(name)
+        except OSError:
+            pass
+    if ctypes.CDLL(None).ptrace(PTRACE_ATTACH, pid, 0, 0) == 0:
+        found.append("ptrace")
+    return found
+
+
+def parent():
+    return os.getppid()
+
+
+def me():
+    return os.getpid()

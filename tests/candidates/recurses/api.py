@@ -1,0 +1,2 @@
+def flip(data):
+    return flip(data)

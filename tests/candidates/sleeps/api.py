@@ -1,0 +1,5 @@
+import time
+
+
+def flip(data):
+    time.sleep(3600)
