@@ -257,7 +257,7 @@ def _say(line: str) -> None:
 def _print(lines: Iterable[str], stream: TextIO, *, escaped: bool = True) -> None:
     for line in lines:
         # Names come from a repository and may hold what a terminal acts on, or what its encoding lacks.
-        text = "\n".join(map(escape, line.split("\n"))) if escaped else line
+        text = escape(line) if escaped else line
         encoding = stream.encoding or "utf-8"
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
     stream.flush()

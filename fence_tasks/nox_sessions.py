@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import nox
 import nox.command
@@ -49,9 +49,20 @@ def register(*, default: bool = True) -> None:
         if name in nox.registry.get():
             raise RefusedError(Finding("usage", f"a session named {name!r} is there already; rename it"))
         if name == "score":
-            nox.session(name=name, python=False, default=default)(function)
+            _pinned(nox.session(name=name, venv_backend="none", default=default)(function))
         else:
-            nox.session(name=name, default=False, reuse_venv=False, venv_backend="uv|virtualenv")(function)
+            leaf = nox.session(name=name, venv_backend="uv|virtualenv", default=False, reuse_venv=False)
+            _pinned(leaf(function))
+
+
+def _pinned(session: Any) -> None:
+    """Keep a registered session on Nox's own interpreter.
+
+    `--force-python` sets the session's `python`; where that interpreter is missing, Nox skips the session before any
+    line of ours, and ends with 0. As a property that cannot be set, it makes Nox end with 3, "no sessions selected".
+    """
+    unchanging = property(lambda _: None, lambda _, wanted: None)  # noqa: ARG005 - a setter that does nothing
+    session.__class__ = type("PinnedSession", (type(session),), {"python": unchanging})
 
 
 def score(session: nox.Session) -> None:

@@ -39,7 +39,9 @@ def environment(host: Host, env: Mapping[str, str] | None = None) -> dict[str, s
     return {**plain(host.root), **who, **(env or {})}
 
 
-def invoke(host: Host, *args: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, kit: Path = KIT) -> Done:
+def invoke(
+    host: Host, *args: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, kit: Path = KIT
+) -> Done:
     """Run one task in the host's root, or in `cwd`."""
     done = subprocess.run(
         command(*args, kit=kit), cwd=cwd or host.repo, env=environment(host, env), capture_output=True, check=False,

@@ -57,7 +57,9 @@ def test_it_stages_exactly_its_files_and_commits_nothing(legacy: Host) -> None:
     assert legacy.git("status", "--porcelain") == "\n".join(f"A  {p}" for p in staged(legacy))
     assert legacy.id() == head
     assert f"git -C {legacy.repo} commit -m 'Adopt the path fence'" in said
-    assert {line.split()[0] for line in legacy.git("ls-files", "--stage", *OURS, "fence_tasks").split("\n")} == {"100644"}
+    assert {line.split()[0] for line in legacy.git("ls-files", "--stage", *OURS, "fence_tasks").split("\n")} == {
+        "100644"
+    }
     assert lock_is_right(legacy)
 
 
@@ -65,7 +67,11 @@ def test_the_policy_says_what_was_typed_and_what_this_version_can_do(legacy: Hos
     assert split(legacy, *ARGS, "--also", "tests/,CHANGELOG.md", "--also", "docs/")[0] == 0
     rules = policy.parse(legacy.path("oracle/policy.toml").read_bytes())
     assert (rules.production.roots, rules.production.also) == (("src/",), ("tests/", "CHANGELOG.md", "docs/"))
-    assert (rules.candidate.path, rules.candidate.imports, rules.candidate.api) == (("src/",), ("src/",), "parsekit.api")
+    assert (rules.candidate.path, rules.candidate.imports, rules.candidate.api) == (
+        ("src/",),
+        ("src/",),
+        "parsekit.api",
+    )
     assert (rules.candidate.isolation, rules.skips.unconditional) == ("any", "report")
     assert rules.fixtures.function == "normalise"
     assert rules.gate.paths == ("fence_tasks/", "noxfile.py", "tasks.py", ".github/")
@@ -147,22 +153,47 @@ def conflict(host: Host) -> None:
         host.git("merge", "--quiet", "other")
 
 
-IN_THE_WAY: dict[str, Callable[[Host], object]] = {
-    "an untracked file": lambda h: h.write("scratch.py", "x"),
-    "an edit": lambda h: h.write("README.md", "x"),
-    "a staged edit": lambda h: (h.write("README.md", "x"), h.git("add", "README.md")),
+def staged_edit(host: Host) -> None:
+    host.write("README.md", "x")
+    host.git("add", "README.md")
+
+
+def ignored(host: Host) -> None:
+    host.people("habits", {".gitignore": "oracle/\n"})
+    host.git("rm", "-rq", "--cached", "oracle")
+    host.commit("nothing but habits")
+
+
+def link(host: Host) -> None:
+    host.link("oracle", "src")
+    host.commit("a link")
+
+
+def holds(name: str, *, committed: bool = True) -> Callable[[Host], None]:
+    def spoil(host: Host) -> None:
+        host.write(name, "x")
+        if committed:
+            host.commit(f"{name} was here first")
+
+    return spoil
+
+
+IN_THE_WAY: dict[str, Callable[[Host], None]] = {
+    "an untracked file": holds("scratch.py", committed=False),
+    "an edit": holds("README.md", committed=False),
+    "a staged edit": staged_edit,
     "a deletion": lambda h: h.remove("README.md"),
     "a conflict": conflict,
     "an oracle of an older format": older,
     "an oracle of a newer format": newer,
     "another kit": other_kit,
     "a fence with other roots": other_roots,
-    "an oracle of somebody else's": lambda h: (h.write("oracle/tables.sql", "x"), h.commit("a database")),
-    "an ignored oracle": lambda h: (h.write(".gitignore", "oracle/\n"), h.commit("x"), h.write("oracle/LOCK", "x")),
-    "a link named oracle": lambda h: (h.link("oracle", "src"), h.commit("x")),
-    "a file named oracle": lambda h: (h.write("oracle", "x"), h.commit("x")),
-    "a folder in another case": lambda h: (h.write("Oracle/x", "x"), h.commit("x")),
-    "a module of the kit's name": lambda h: (h.write("fence_tasks/__init__.py", "x"), h.commit("x")),
+    "an oracle of somebody else's": holds("oracle/tables.sql"),
+    "an ignored oracle": ignored,
+    "a link named oracle": link,
+    "a file named oracle": holds("oracle"),
+    "a folder in another case": holds("Oracle/x"),
+    "a module of the kit's name": holds("fence_tasks/__init__.py"),
 }
 
 

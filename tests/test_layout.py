@@ -11,7 +11,9 @@ SRC = ["README.md", "src/parsekit/__init__.py", "src/parsekit/api.py", "src/test
 FLAT = ["parsekit/__init__.py", "parsekit/api.py", "parsekit/tests/test_api.py", "setup.py"]
 SPACE = ["lib/space/kit/api.py", "lib/space/kit/__init__.py"]
 
-GOOD = [
+Texts = tuple[str, ...]
+Row = tuple[str, list[str], list[str], list[str], str, Texts, Texts, Texts, str]
+GOOD: list[Row] = [
     # what it is, paths, --production, --also, --api, roots, also, imports, api
     ("a src layout", SRC, ["src/"], [], "parsekit.api", ("src/",), (), ("src/",), "parsekit.api"),
     ("without the slash", SRC, ["src"], ["tests"], "parsekit", ("src/",), ("tests/",), ("src/",), "parsekit"),
@@ -47,15 +49,10 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("paths", "production", "also", "api", "roots", "others", "imports", "module"), [row[1:] for row in GOOD],
-    ids=[row[0] for row in GOOD],
-)  # fmt: skip
-def test_a_layout_is_understood(  # noqa: PLR0913
-    paths: list[str], production: list[str], also: list[str], api: str, roots: tuple[str, ...],
-    others: tuple[str, ...], imports: tuple[str, ...], module: str,
-) -> None:  # fmt: skip
-    assert layout.of(paths, production, also, api) == layout.Layout(roots, others, imports, module)
+@pytest.mark.parametrize("row", GOOD, ids=[row[0] for row in GOOD])
+def test_a_layout_is_understood(row: Row) -> None:
+    _, paths, production, also, api, *_ = row
+    assert layout.of(paths, production, also, api) == layout.Layout(row[5], row[6], row[7], row[8])
 
 
 @pytest.mark.parametrize(("production", "api", "said"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])

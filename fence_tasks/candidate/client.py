@@ -49,10 +49,11 @@ class Launch:
         """The worker's command line, without the numbers of the pipes.
 
         Not `-I`: it implies `-E`, and then no hash seed can be set, so that a candidate that walks over a set
-        would answer differently in each run. The environment is ours alone, and the worker drops its own folder.
+        would answer differently in each run. The environment is ours alone, and the worker drops its own folder
+        from the path. No `pycache_prefix`: it would compile the standard library at each start; the worker loads
+        no bytecode from the candidate's folders instead.
         """
-        cache = f"pycache_prefix={self.scratch}/pyc"
-        return [self.python, "-s", "-S", "-B", "-X", "utf8", "-X", cache, _WORKER]
+        return [self.python, "-s", "-S", "-B", "-X", "utf8", _WORKER]
 
     def environment(self) -> dict[str, str]:
         """All that the worker's environment holds; nothing of the caller's."""

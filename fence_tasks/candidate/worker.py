@@ -1,8 +1,8 @@
 """The candidate's side: one program of the standard library alone that answers `docs/protocol.md`.
 
-Started as `python -s -S -B -X utf8 -X pycache_prefix=DIR worker.py READ WRITE`, with the numbers of two pipes.
-In order: 1. `hello` says what to limit and what to import, the limits are set, and this process gives up every
-privilege; 2. `import` loads the candidate's API module; 3. requests are answered until the pipe ends.
+Started as `python -s -S -B -X utf8 worker.py READ WRITE`, with the numbers of two pipes. 1. `hello` says what to
+limit and what to import, the limits are set, and this process gives up every privilege; 2. `import` loads the
+candidate's API module; 3. requests are answered until the pipe ends.
 
 From step 2 on nothing here can be trusted: the scorer checks every byte.
 """
@@ -20,25 +20,25 @@ import sys
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from itertools import islice
 from struct import Struct
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 VERSION = 1
 VALUE, RAISED, REFUSED, MEMBER = range(4)
 EXT_INT, EXT_TEXT, EXT_DECIMAL, EXT_COMPLEX, EXT_HANDLE = 1, 2, 3, 4, 5
 LIST, TUPLE, DICT, SET, FROZENSET, FRACTION, DATE, TIME, DATETIME, TIMEDELTA, TIMEZONE = range(11)
 
-U32, U64, F64, PAIR = Struct(">I"), Struct(">Q"), Struct(">d"), Struct(">dd")
+U32, U64, PAIR = Struct(">I"), Struct(">Q"), Struct(">dd")
 HEAD8, HEAD32, HEAD64 = Struct(">BB"), Struct(">BI"), Struct(">BQ")
 FLOAT, SIGNED, EXT = Struct(">Bd"), Struct(">Bq"), Struct(">BIb")
-#: First bytes of msgpack: leaves of a fixed form; then, by kind, what has a size: the bytes that the size takes.
-FIXED = {0xCA: Struct(">f"), 0xCB: F64, 0xCC: Struct(">B"), 0xCD: Struct(">H"), 0xCE: U32, 0xCF: U64,
+#: First bytes of msgpack: leaves of a fixed form; what has a size, with the bytes that the size takes.
+FIXED = {0xCB: Struct(">d"), 0xCC: Struct(">B"), 0xCD: Struct(">H"), 0xCE: U32, 0xCF: U64,
          0xD0: Struct(">b"), 0xD1: Struct(">h"), 0xD2: Struct(">i"), 0xD3: Struct(">q")}  # fmt: skip
 SIMPLE = {0xC0: None, 0xC2: False, 0xC3: True}
-BINARY, TEXTS = {0xC4: 1, 0xC5: 2, 0xC6: 4}, {0xD9: 1, 0xDA: 2, 0xDB: 4}
-ARRAYS, EXTS = {0xDC: 2, 0xDD: 4}, {0xC7: 1, 0xC8: 2, 0xC9: 4}
+SIZED = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xC7: 1, 0xC8: 2, 0xC9: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4, 0xDC: 2, 0xDD: 4}
 
 #: prctl(2) and capset(2): death of the parent, dumps and ptrace, privileges of programs, version 3 capabilities.
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, CAPABILITIES_V3 = 1, 4, 38, 0x20080522
@@ -103,13 +103,6 @@ def built(raw: Any) -> Any:
     return {DATE: date, TIMEDELTA: timedelta}[tag](*parts)
 
 
-def awaited(value: Any) -> Any:
-    """What the coroutine `value` returns."""
-    import asyncio  # noqa: PLC0415 - few candidates need it
-
-    return asyncio.run(value)
-
-
 OPS = {
     **{name: getattr(operator, name) for name in (
         "eq", "ne", "lt", "le", "gt", "ge", "getitem", "contains", "neg", "pos", "abs", "invert", "add", "sub", "mul",
@@ -117,7 +110,8 @@ OPS = {
     )},
     "str": str, "repr": repr, "format": format, "len": len, "bool": bool, "hash": hash, "int": int, "float": float,
     "complex": complex, "bytes": bytes, "round": round, "divmod": divmod, "isinstance": isinstance, "iter": iter,
-    "reversed": reversed, "await": awaited, "type": lambda value: type(value).__name__,
+    "reversed": reversed, "type": lambda value: type(value).__name__,
+    "await": lambda value: importlib.import_module("asyncio").run(value),  # few candidates need it
 }  # fmt: skip
 
 
@@ -131,6 +125,27 @@ def described(error: BaseException) -> list[Any]:
     missing = error.name if type(error) is ModuleNotFoundError and type(error.name) is str else ""
     known = [kind.__name__ for kind in kinds if getattr(builtins, kind.__name__, None) is kind]
     return [[kind.__name__[:NAME] for kind in kinds], known, text, missing[:NAME]]
+
+
+class SourceOnly(SourceFileLoader):
+    """Loads no bytecode: a `.pyc` in the candidate's folders may be another program than the source beside it."""
+
+    def path_stats(self, path: str) -> NoReturn:
+        """Say that nothing is known of `path`, so that its cached bytecode cannot be checked and is not used."""
+        raise OSError(path)
+
+
+def finder(folders: list[str]) -> Any:
+    """A path hook for the candidate's `folders` alone; all else keeps its caches, or it would start slowly."""
+    find = FileFinder.path_hook((ExtensionFileLoader, EXTENSION_SUFFIXES), (SourceOnly, SOURCE_SUFFIXES))
+    inside = tuple(folder.rstrip("/") + "/" for folder in folders)
+
+    def hook(path: str) -> Any:
+        if not f"{path}/".startswith(inside):
+            raise ImportError(path)
+        return find(path)
+
+    return hook
 
 
 def give_up_privileges() -> None:
@@ -183,7 +198,9 @@ class Worker:
         elif (kind is set or kind is frozenset) and all(map(plain, value)):
             self._pack_array(SET if kind is set else FROZENSET, list(value), out, depth)
         elif kind is Decimal:
-            self._pack_decimal(value, out)
+            if value.is_finite() and abs(value.adjusted()) > self.limits["exponent"]:
+                raise TooBigError("the exponent of a Decimal is too big")
+            self._pack_ext(EXT_DECIMAL, str(value).encode(), out)
         elif kind is complex:
             self._pack_ext(EXT_COMPLEX, PAIR.pack(value.real, value.imag), out)
         elif kind in SCALARS and plain(value):
@@ -208,33 +225,23 @@ class Worker:
             out.append(SIGNED.pack(0xD3, value))
         elif 0 < value < 1 << 64:
             out.append(HEAD64.pack(0xCF, value))
+        elif (size := (value.bit_length() + 8) // 8) > self.limits["integer"]:
+            raise TooBigError(f"an int takes {size} bytes")
         else:
-            size = (value.bit_length() + 8) // 8
-            if size > self.limits["integer"]:
-                raise TooBigError(f"an int takes {size} bytes")
             self._pack_ext(EXT_INT, value.to_bytes(size, "big", signed=True), out)
 
     def _pack_text(self, value: str, out: list[bytes]) -> None:
         try:
             raw = value.encode()
         except UnicodeEncodeError:
-            self._pack_ext(EXT_TEXT, value.encode("utf-8", "surrogatepass"), out)
-            return
+            return self._pack_ext(EXT_TEXT, value.encode("utf-8", "surrogatepass"), out)
         size = len(raw)
-        if size < 32:
-            out.append(bytes((0xA0 | size,)))
-        else:
-            out.append(HEAD8.pack(0xD9, size) if size < 256 else HEAD32.pack(0xDB, size))
-        out.append(raw)
-
-    def _pack_decimal(self, value: Decimal, out: list[bytes]) -> None:
-        if value.is_finite() and abs(value.adjusted()) > self.limits["exponent"]:
-            raise TooBigError("the exponent of a Decimal is too big")
-        self._pack_ext(EXT_DECIMAL, str(value).encode(), out)
+        head = HEAD8.pack(0xD9, size) if size < 256 else HEAD32.pack(0xDB, size)
+        out += (bytes((0xA0 | size,)) if size < 32 else head, raw)
+        return None
 
     def _pack_ext(self, code: int, raw: bytes, out: list[bytes]) -> None:
-        out.append(EXT.pack(0xC9, len(raw), code))
-        out.append(raw)
+        out += (EXT.pack(0xC9, len(raw), code), raw)
 
     def _pack_handle(self, value: Any, out: list[bytes]) -> None:
         # A fresh number each time: the scorer may give up one of two handles of one object.
@@ -246,31 +253,26 @@ class Worker:
         """The msgpack at offset `at`, arrays as lists, and the offset after it."""
         first = raw[at]
         at += 1
-        if first < 0x80:
-            return first, at
-        if first >= 0xE0:
-            return first - 256, at
-        if 0xA0 <= first < 0xC0:
-            end = at + (first & 31)
-            return raw[at:end].decode(), end
+        if first < 0x80 or first >= 0xE0:
+            return (first if first < 0x80 else first - 256), at
         if first in SIMPLE:
             return SIMPLE[first], at
         if first in FIXED:
             return FIXED[first].unpack_from(raw, at)[0], at + FIXED[first].size
-        if 0xD4 <= first < 0xD9:
-            return self._load_ext(raw, at, 1 << (first - 0xD4))
-        width = BINARY.get(first) or TEXTS.get(first) or ARRAYS.get(first) or EXTS.get(first) or 0
-        size, at = int.from_bytes(raw[at : at + width], "big"), at + width
-        if first in EXTS:
-            return self._load_ext(raw, at, size)
-        if first in BINARY or first in TEXTS:
-            body = raw[at : at + size]
-            return body if first in BINARY else body.decode(), at + size
-        parts = []
-        for _ in range(size if width else first & 15):
-            part, at = self.load(raw, at)
-            parts.append(part)
-        return parts, at
+        width = SIZED.get(first, 0)
+        size = int.from_bytes(raw[at : at + width], "big") if width else first & (31 if first & 32 else 15)
+        at += width
+        if first < 0xA0 or first >= 0xDC:
+            parts = []
+            for _ in range(size):
+                part, at = self.load(raw, at)
+                parts.append(part)
+            return parts, at
+        if first < 0xC0 or first >= 0xD9:
+            return raw[at : at + size].decode(), at + size
+        if first < 0xC7:
+            return raw[at : at + size], at + size
+        return self._load_ext(raw, at, 1 << (first - 0xD4) if first >= 0xD4 else size)
 
     def _load_ext(self, raw: bytes, at: int, size: int) -> tuple[Any, int]:
         code, body, end = raw[at], raw[at + 1 : at + 1 + size], at + 1 + size
@@ -359,6 +361,7 @@ class Worker:
         self.limits, self.name = wanted["limits"], wanted["api"]
         here = __file__.rpartition("/")[0]  # the kit's own folder, which Python puts first for a program
         sys.path[:] = [*wanted["imports"], *(p for p in sys.path if p != here), *wanted["site"]]
+        sys.path_hooks.insert(0, finder(wanted["imports"]))
         sys.argv[:] = ["candidate"]
         for name, value in wanted["resources"].items():
             kind = getattr(resource, name)

@@ -37,7 +37,8 @@ def observe(command: str, runs: int, *, root: str, say: Callable[[str], None]) -
             log.truncate()
             code = _once(command, root, log)
             if code in (126, 127):  # what a shell answers for a command that it cannot run (POSIX, 2.8.2)
-                raise usage(f"--repro-cmd cannot be run: {_tail(log)}", "try it in the repository's root first")
+                _show(log, say)
+                raise usage("--repro-cmd cannot be run", "try it in the repository's root first")
             failures += code != 0
             if code or number % 10 == 0 or number == runs:
                 say(f"run {number} of {runs}: {failures} failed")
@@ -45,7 +46,8 @@ def observe(command: str, runs: int, *, root: str, say: Callable[[str], None]) -
             raise broken("not-flaky", f"in {runs} runs the command never failed", "give more --runs, or what the "
                          "scoring machine saw: --observed-failures F --observed-runs N")  # fmt: skip
         if failures == runs:
-            raise broken("not-flaky", f"all {runs} runs failed; the last one said:\n{_tail(log)}",
+            _show(log, say)
+            raise broken("not-flaky", f"all {runs} runs failed; the last one's output is above",
                          "mend the case, or give what the scoring machine saw")  # fmt: skip
     return Observed(runs, failures)
 
@@ -58,7 +60,9 @@ def _once(command: str, root: str, log: IO[bytes]) -> int:
     ).returncode  # fmt: skip
 
 
-def _tail(log: IO[bytes]) -> str:
+def _show(log: IO[bytes], say: Callable[[str], None]) -> None:
+    """Tell the end of the last run's output."""
     log.seek(0, os.SEEK_END)
     log.seek(max(0, log.tell() - _TAIL))
-    return log.read().decode("utf-8", "replace").strip()
+    for line in log.read().decode("utf-8", "replace").splitlines():
+        say(f"  {line}")

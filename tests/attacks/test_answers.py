@@ -68,6 +68,39 @@ def test_a_folder_that_is_no_repository_is_69(host: Host) -> None:
     assert "not-a-repository" in result.rules
 
 
+LANDINGS = {
+    "merge": (["merge", "--quiet", "--no-ff", "--no-edit", "agent"],),
+    "squash": (["merge", "--quiet", "--squash", "agent"], ["commit", "--quiet", "--message", "squashed"]),
+    "rebase": (["rebase", "--quiet", "main", "agent"], ["checkout", "--quiet", "-B", "main", "agent"]),
+}
+
+
+@pytest.mark.parametrize("method", LANDINGS)
+def test_each_method_of_the_verdict_lands_what_was_judged(host: Host, method: str) -> None:
+    propose(host, better)
+    assert method in host.fence("main", "agent").verdict["methods"]
+    host.checkout("main")
+    for args in LANDINGS[method]:
+        host.git(*args)
+    assert landed(host) == 0
+
+
+def test_a_branch_that_moved_after_it_was_judged_does_not_land_unnoticed(host: Host) -> None:
+    propose(host, better)
+    assert host.fence("main", "agent").code == 0
+    weaker(host)
+    host.commit("one more")
+    host.checkout("main")
+    host.merge("agent")
+    assert landed(host) == 1
+
+
+def landed(host: Host) -> int:
+    """What `landed` says of HEAD and of the last run's verdict."""
+    verdict = host.root / f"run-{host.runs}" / "verdict.json"
+    return command(host, ["landed", "HEAD", "--verdict", str(verdict)], host.repo).returncode
+
+
 @pytest.mark.parametrize(("honest", "code"), [(True, 0), (False, 2)], ids=["honest", "hostile"])
 def test_a_servers_hook_judges_a_push_before_its_objects_are_kept(host: Host, *, honest: bool, code: int) -> None:
     server, out = host.clone("server", "--bare"), host.root / "hook-run"
