@@ -104,22 +104,6 @@ def ignored(root: str, prefix: str) -> list[str]:
     return sorted(text_of(raw) for raw in out.split(b"\0") if raw)
 
 
-def stage(root: str, paths: Sequence[str]) -> None:
-    """Put work-tree files into the index, ignored ones too."""
-    _run(root, "add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=_nul(paths))
-
-
-def unstage(root: str, paths: Sequence[str]) -> None:
-    """Take paths out of the index; their files stay."""
-    _run(root, "rm", "--cached", "--quiet", "--force", "--ignore-unmatch", "--pathspec-from-file=-",
-         "--pathspec-file-nul", stdin=_nul(paths))  # fmt: skip
-
-
-def move(root: str, old: str, new: str) -> None:
-    """Move a tracked file in index and work tree; the folder above `new` must exist."""
-    _run(root, "mv", "--", bytes_of(old), bytes_of(new))
-
-
 def set_index(root: str, entries: Sequence[Entry], gone: Sequence[str] = ()) -> None:
     """In one step write entries (mode, blob id, path) into the index and take the paths `gone` out, whatever the
     work tree holds. An entry ends a conflict of its path."""
@@ -150,7 +134,3 @@ def first_parent_commits(root: str, commit: str) -> int | None:
 def commits_of(root: str, path: str) -> int:
     """How many commits of HEAD's history touch a path."""
     return len(_run(root, "rev-list", "HEAD", "--", bytes_of(path))[1].split())
-
-
-def _nul(paths: Sequence[str]) -> bytes:
-    return b"".join(bytes_of(p) + b"\0" for p in paths)

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from . import __version__, steps
+from . import __version__, judging, steps
 from .files import as_json, write_whole
 from .model import Finding, RefusedError
 from .report import text, verdict
@@ -118,6 +118,7 @@ def score_options(parser: Parser) -> None:
     parser.add_argument("--base", default=None, metavar="REV", help="the commit to merge into")
     parser.add_argument("--head", default=None, metavar="REV", help="the commit proposed")
     parser.add_argument("--seed", type=int, default=None, metavar="N", help="another seed; the verdict does not bind")
+    parser.add_argument("--adopt", action="store_true", help="base has no oracle yet: account for it; does not bind")
     parser.add_argument("--self-check", action="store_true", help="run HEAD's evidence on HEAD")
     _places(parser)
 
@@ -133,6 +134,8 @@ def request_of(options: argparse.Namespace, environ: Mapping[str, str]) -> dict[
         raise _usage("--self-check takes no revisions")
     if options.seed is not None and not 0 <= options.seed < 2**64:
         raise _usage("--seed is not a number from 0 to 2**64 - 1")
+    if options.adopt and not given:
+        raise _usage("--adopt goes with --base and --head")
     if not given.get("base"):
         if "onto" in given:
             raise _usage("--onto goes with --base and --head")
@@ -142,6 +145,7 @@ def request_of(options: argparse.Namespace, environ: Mapping[str, str]) -> dict[
     return {
         "base": given.get("base", "HEAD"), "head": given.get("head", "HEAD"), "onto": given.get("onto", ""),
         "repo": options.repo, "out": options.out, "seed": options.seed, "subject": "patch" if given else "self",
+        "adopt": options.adopt,
     }  # fmt: skip
 
 
@@ -155,7 +159,7 @@ def run_fence(options: argparse.Namespace) -> int:
         raise _usage("a revision is empty; was a variable not set?")
     run = steps.begin({
         "base": options.base, "head": options.head, "onto": options.onto or "", "repo": options.repo,
-        "out": options.out, "seed": None, "subject": "patch",
+        "out": options.out, "seed": None, "subject": "patch", "adopt": False,
     })  # fmt: skip
     steps.fence(run, evidence=False)
     return finish(run, evidence=False, quiet=options.quiet)
@@ -194,7 +198,7 @@ def run_explain(options: argparse.Namespace) -> int:
     """`explain`: 0 if every path is allowed, 2 if one is denied."""
     if bool(options.paths) == options.staged:
         raise _usage("give paths, or --staged")
-    rows = steps.explain(options.repo, options.base, options.paths)
+    rows = judging.explain(options.repo, options.base, options.paths)
     for path, found in rows:
         word = "allowed" if all(r["level"] == "note" for r in found) else "denied"
         sys.stdout.write(f"{word:8} {text.escape(path)}\n")

@@ -56,7 +56,8 @@ class GitError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Where the judged repository lies: its object store, work tree ("" if bare), hash, and what it may lack."""
+    """Where the judged repository lies: its object store, work tree ("" if bare), hash, what it may lack, and in a
+    server's hook the folder of the objects that a push has brought and that are not kept yet."""
 
     folder: str
     objects: str
@@ -64,6 +65,7 @@ class Repository:
     object_format: str
     shallow: bool
     partial: bool
+    incoming: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,11 @@ def locate(folder: str) -> Repository:
     shallow, hash_name, objects, bare, cdup = lines[:5]
     partial = any(Path(objects, "pack").glob("*.promisor"))
     worktree = "" if bare == "true" else os.path.realpath(Path(folder) / cdup)
-    return Repository(os.path.realpath(folder), objects, worktree, hash_name, shallow == "true", partial)
+    incoming = os.environ.get("GIT_QUARANTINE_PATH", "")
+    # Git makes it inside the object store (git-receive-pack(1), "QUARANTINE ENVIRONMENT"); no other place counts.
+    inside = bool(incoming) and Path(os.path.realpath(incoming)).parent == Path(os.path.realpath(objects))
+    return Repository(os.path.realpath(folder), objects, worktree, hash_name, shallow == "true", partial,
+                      (incoming,) if inside else ())  # fmt: skip
 
 
 def resolve(repository: Repository, names: Iterable[str]) -> dict[str, str]:
@@ -211,15 +217,17 @@ class Store:
         """Make the private GIT_DIR at `git_dir` (it may exist from an earlier step of the same run)."""
         self.repository = repository
         self.git_dir = git_dir
+        stores = [repository.objects, *repository.incoming]
         if not git_dir.exists():
             for folder in ("objects/info", "refs"):
                 (git_dir / folder).mkdir(parents=True)
             (git_dir / "HEAD").write_text("ref: refs/heads/none\n", "utf-8")
             (git_dir / "config").write_text(_CONFIG.format(format=repository.object_format), "utf-8")
             # One path a line; git reads a line that starts with a quote as C-quoted, and a newline ends it.
-            if repository.objects.startswith('"') or "\n" in repository.objects:
-                raise RefusedError(Finding("not-a-repository", f"{repository.objects!r} has a name git cannot list"))
-            (git_dir / "objects/info/alternates").write_text(repository.objects + "\n", "utf-8", "surrogateescape")
+            if any(path.startswith('"') or "\n" in path for path in stores):
+                raise RefusedError(Finding("not-a-repository", f"{stores[0]!r} has a name git cannot list"))
+            lines = "".join(f"{path}\n" for path in stores)
+            (git_dir / "objects/info/alternates").write_text(lines, "utf-8", "surrogateescape")
         self.env = {**environment(), "GIT_DIR": str(git_dir)}
         self._process: subprocess.Popen[bytes] | None = None
 

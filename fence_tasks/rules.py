@@ -126,6 +126,7 @@ _TABLE: list[Rule] = [
         ("oracle-touched", "the patch changes the oracle", _TAKE_OUT),
         ("gate-touched", "the patch changes the gate or a CI file", _TAKE_OUT),
         ("people-touched", "the patch changes a path that people own", _TAKE_OUT),
+        ("split-change", "oracle or gate change together with production", "make two changes of it, evidence first"),
         ("history-touched", "a commit of the range touched oracle or gate and a later one restored it", _TAKE_OUT),
         ("protected-alias", "some file systems open this name as a protected path", _RENAME),
         ("outside-roots", "the path lies outside production roots and also", _TAKE_OUT),
@@ -166,7 +167,7 @@ _TABLE: list[Rule] = [
         ("merge-conflict", "base and head do not merge", "git merge BASE into the branch, resolve, commit, push"),
         ("no-merge-base", "base and head share no commit", "fetch the full history, or branch from base"),
         ("base-behind", "base is not the tip of the protected branch", "judge again with the branch's tip as base"),
-        ("protected-moved", "the merge carries an edit into a path base has moved", "merge base, keep base's oracle/"),
+        ("protected-moved", "the merge carries an edit to where base has moved the file", "merge base and keep its file there"),
     ),
     *_rules(
         Code.NOT_JUDGEABLE,

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pytest
+
+from fence_tasks.maintain.refusals import TaskError
+from fence_tasks.model import RefusedError
+from fence_tasks.rules import RULES, code_of
 from tests.host import KIT, Host, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 
@@ -50,6 +56,52 @@ def invoke(
     out, err = (raw.decode("utf-8", "replace") for raw in (done.stdout, done.stderr))
     assert "Traceback" not in err, err
     return Done(done.returncode, out, err)
+
+
+#: Runs a task's own function and kills itself, as a power cut would, before the nth rename of a written file into its
+#: place, before or after the index changes, or before a moved file is removed.
+_KILLED = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from fence_tasks import checkout
+from fence_tasks.maintain import add_fixture, freeze_case, init_split, relock, writing
+point, number = sys.argv[2], int(sys.argv[3])
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+rename, index = os.replace, checkout.set_index
+def renamed(*args):
+    global number
+    number -= 1
+    die() if number == 0 else rename(*args)
+def indexed(*args):
+    index(*args)
+    die()
+if point == "rename":
+    os.replace = renamed
+elif point == "remove":
+    writing._Undo.remove = die
+else:
+    checkout.set_index = {"before the index": die, "after the index": indexed}[point]
+exec(sys.argv[4])
+"""
+
+
+def killed(host: Host, call: str, point: str, number: int = 0) -> None:
+    """Run `call` (`relock.run(".")`, say) in a process that is killed at `point`."""
+    done = subprocess.run([sys.executable, "-c", _KILLED, str(KIT.parent), point, str(number), call], cwd=host.repo,
+                          env=environment(host), capture_output=True, check=False)  # fmt: skip
+    assert done.returncode == -signal.SIGKILL, done
+    assert not host.path(".git/index.lock").exists()
+
+
+def refusal(work: Callable[[], object]) -> tuple[int, str]:
+    """The exit code that a task's refusal ends in, and what it says; called here, which is quicker than Invoke."""
+    with pytest.raises(RefusedError) as caught:
+        work()
+    error = caught.value
+    code = error.code if isinstance(error, TaskError) else code_of(error.findings)
+    assert all(f.message and (f.remedy or RULES[f.rule].remedy) for f in error.findings)
+    return int(code), str(error)
 
 
 def state(host: Host) -> tuple[str, str, dict[str, bytes | str]]:

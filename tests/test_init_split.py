@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-import signal
 import subprocess
 import sys
-import time
 import tomllib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +16,7 @@ from fence_tasks.maintain import init_split, writing
 from fence_tasks.model import RefusedError
 from fence_tasks.oracle import policy
 from tests.host import KIT, Host, plain
-from tests.people import command, environment, invoke, lock_is_right, state
+from tests.people import command, environment, invoke, killed, lock_is_right, refusal, state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +78,7 @@ def test_the_policy_says_what_was_typed_and_what_this_version_can_do(legacy: Hos
 def test_two_hosts_draw_two_seeds(legacy: Host) -> None:
     seeds = set()
     for _ in range(2):
-        assert split(legacy)[0] == 0
+        init_split.run(str(legacy.root), ASK)
         seeds.add(tomllib.loads(legacy.path("oracle/policy.toml").read_text())["properties"]["seed"])
         legacy.git("reset", "--quiet", "--hard")
     assert len(seeds) == 2
@@ -159,9 +157,9 @@ def staged_edit(host: Host) -> None:
 
 
 def ignored(host: Host) -> None:
-    host.people("habits", {".gitignore": "oracle/\n"})
-    host.git("rm", "-rq", "--cached", "oracle")
-    host.commit("nothing but habits")
+    host.write(".gitignore", "oracle/\n")
+    host.commit("habits")
+    host.write("oracle/LOCK", "x")
 
 
 def link(host: Host) -> None:
@@ -201,9 +199,8 @@ IN_THE_WAY: dict[str, Callable[[Host], None]] = {
 def test_what_is_in_the_way_is_refused_and_nothing_changes(legacy: Host, case: str) -> None:
     IN_THE_WAY[case](legacy)
     before = state(legacy)
-    code, said = split(legacy)
+    code, said = refusal(lambda: init_split.run(str(legacy.root), ASK))
     assert code == 75, said
-    assert re.search(r"^  -> \S", said, re.MULTILINE), said
     assert state(legacy) == before
 
 
@@ -212,29 +209,34 @@ def test_a_repository_without_a_commit_is_refused(legacy: Host) -> None:
     assert split(legacy, into="../new")[0] == 75
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        ("--production", "oracle/"), ("--production", ".github/"), ("--production", "nowhere/"), ("--production", "./"),
-        ("--production", "src/", "--also", "tasks.py"), ("--production", "src/", "--also", "../x"), (),
-        ("--production", "src/", "--api", "nothing"), ("--production", "src/", "--function", "a b"),
-    ],
-    ids=" ".join,
-)  # fmt: skip
-def test_bad_roots_and_names_are_bad_input(legacy: Host, args: tuple[str, ...]) -> None:
+BAD = {
+    "the oracle as a root": {"production": ("oracle/",)},
+    "CI as a root": {"production": (".github/",)},
+    "a root that is not there": {"production": ("nowhere/",)},
+    "the repository as a root": {"production": ("./",)},
+    "no root": {"production": ()},
+    "a gate file as also": {"also": ("tasks.py",)},
+    "also outside": {"also": ("../x",)},
+    "a module that is not there": {"api": "nothing"},
+    "a function that is no name": {"function": "a b"},
+    "no repository named": {"into": ""},
+}
+
+
+def test_bad_roots_and_names_are_bad_input(legacy: Host) -> None:
     before = state(legacy)
-    done = invoke(legacy, "init-split", "--into", ".", *args)
-    assert done.code == 64, done
+    for what, words in BAD.items():
+        ask = replace(ASK, **words)  # type: ignore[arg-type]
+        assert refusal(lambda ask=ask: init_split.run(str(legacy.root), ask))[0] == 64, what  # type: ignore[misc]
+    assert split(legacy, "--production", "oracle/")[0] == 64
     assert state(legacy) == before
 
 
-def test_no_into_is_bad_input_and_no_repository_is_missing(legacy: Host) -> None:
-    assert invoke(legacy, "init-split", *ARGS).code == 64
+def test_a_folder_without_a_repository_or_a_work_tree_is_69(legacy: Host) -> None:
     (legacy.root / "plain").mkdir()
-    assert split(legacy, into="../plain")[0] == 69
-    assert split(legacy, into="../nowhere")[0] == 69
     legacy.git("clone", "--quiet", "--bare", legacy.repo.as_uri(), legacy.root / "bare.git")
-    assert split(legacy, into="../bare.git")[0] == 69
+    for into in ("plain", "nowhere", "bare.git"):
+        assert refusal(lambda into=into: init_split.run(str(legacy.root), replace(ASK, into=into)))[0] == 69  # type: ignore[misc]
 
 
 def test_existing_noxfile_and_tasks_are_left_alone_and_served(legacy: Host) -> None:
@@ -361,25 +363,20 @@ def test_an_index_that_another_git_holds_is_left_to_it(legacy: Host) -> None:
     assert state(legacy) == before
 
 
-def test_a_kill_at_any_time_leaves_whole_files_and_one_index_or_the_other(legacy: Host) -> None:
+@pytest.mark.parametrize("point", ["rename 1", "rename 30", "rename last", "before the index", "after the index"])
+def test_a_kill_at_any_point_leaves_whole_files_and_one_index_or_the_other(legacy: Host, point: str) -> None:
     index = legacy.git("ls-files", "--stage")
-    start = time.monotonic()
-    assert split(legacy)[0] == 0
-    seconds = time.monotonic() - start
-    whole = {p: legacy.path(p).read_bytes() for p in staged(legacy) if p.startswith("fence_tasks/")}
-    locked = legacy.path("oracle/LOCK").read_bytes().count(b"\n")
-    for share in (0.6, 0.75, 0.85, 0.92):
-        legacy.git("reset", "--quiet", "--hard")
-        legacy.git("clean", "-fdxq")
-        task = subprocess.Popen(command("init-split", "--into", ".", *ARGS), cwd=legacy.repo, env=environment(legacy),
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
-        time.sleep(seconds * share)
-        task.send_signal(signal.SIGKILL)
-        task.wait()
-        legacy.path(".git/index.lock").unlink(missing_ok=True)
-        for path, data in whole.items():
-            assert not legacy.path(path).exists() or legacy.path(path).read_bytes() == data
-        if legacy.path("oracle/LOCK").exists():
-            assert legacy.path("oracle/LOCK").read_bytes().count(b"\n") == locked
-        now = legacy.git("ls-files", "--stage")
-        assert now == index or set(whole) <= set(staged(legacy))
+    call = "init_split.run('.', init_split.Ask('.', ('src/',)))"
+    word, _, number = point.partition(" ")
+    last = len(files.kit_files()) + len(OURS) + 1
+    killed(legacy, call, *((word, last if number == "last" else int(number)) if word == "rename" else (point, 0)))
+    for path, data in files.kit_files().items():
+        there = legacy.path(f"fence_tasks/{path}")
+        assert not there.exists() or there.read_bytes() == data
+    for name in OURS:
+        assert not legacy.path(name).exists() or legacy.path(name).read_bytes().endswith(b"\n")
+    if point == "after the index":
+        assert len(staged(legacy)) == last
+        assert lock_is_right(legacy)
+    else:
+        assert legacy.git("ls-files", "--stage") == index

@@ -13,7 +13,7 @@ from invoke.exceptions import Exit
 from invoke.tasks import Task
 
 from fence_tasks import invoke_tasks
-from tests.host import KIT, Host
+from tests.host import KIT, PROPERTIES, RETIRED, Host
 from tests.people import environment, invoke, state
 
 if TYPE_CHECKING:
@@ -148,3 +148,45 @@ def test_git_variables_of_an_outer_command_do_not_lead_elsewhere(host: Host) -> 
     assert invoke(host, "relock", env=env).code == 0
     assert "new.py" in host.path("oracle/LOCK").read_text()
     assert state(other) == before
+
+
+def test_a_persons_first_day(host: Host) -> None:
+    host.checkout("legacy")
+    steps = [
+        ["init-split", "--into", ".", "--production", "src/", "--api", "parsekit.api", "--function", "normalise"],
+        ["add-fixture", "--input", "../in", "--expected", "../out"],
+        ["relock"],
+        ["freeze-case", "--id", "timeout", "--path", RETIRED, "--owner", "protocols", "--reason", "drops datagrams",
+         "--repro-cmd", "true", "--observed-failures", "3", "--observed-runs", "200"],
+    ]  # fmt: skip
+    (host.root / "in").write_bytes(b" A ")
+    (host.root / "out").write_bytes(b"a")
+    flaky = host.path(RETIRED).read_bytes()
+    for step in steps:
+        if step == ["relock"]:
+            host.write("oracle/properties/roundtrip.py", PROPERTIES)
+            host.git("add", "oracle/properties")
+        done = invoke(host, *step)
+        assert done.code == 0, done
+        base = host.commit(step[0], everything=False)
+    assert run(host, "check").stdout.startswith(b"all is well: 1 property files, 1 fixtures, 1 frozen cases")
+    assert host.git("status", "--porcelain") == ""
+    for code, name, content in ((0, "src/parsekit/new.py", b"NEW = True\n"), (4, RETIRED, flaky)):
+        host.git("checkout", "--quiet", "-B", "patch", base)
+        host.write(name, content)
+        head, out = host.commit(f"a patch for {code}"), host.root / f"run-{code}"
+        gate = [
+            sys.executable,
+            "-I",
+            str(KIT / "__main__.py"),
+            "score",
+            "--base",
+            base,
+            "--head",
+            head,
+            "--out",
+            str(out),
+        ]
+        done_gate = subprocess.run(gate, cwd=host.repo, env=environment(host), capture_output=True, check=False)
+        assert done_gate.returncode == code, done_gate.stdout.decode()
+        assert b"gate-differs" not in done_gate.stdout

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from fence_tasks import checkout
 from fence_tasks.maintain import relock, writing
-from tests.people import command, environment, invoke, lock_is_right, state
+from tests.people import invoke, killed, lock_is_right, state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,9 +122,8 @@ def test_blobs_are_locked_whatever_autocrlf_makes_of_the_files(host: Host) -> No
     assert crlf.git("diff", "--cached", "--name-only") == ""
     add(crlf)
     assert invoke(crlf, "relock").code == 0
-    crlf.git("config", "core.autocrlf", "false")
-    crlf.git("checkout-index", "--all", "--force")
-    assert lock_is_right(crlf)
+    crlf.commit("a second property", everything=False)
+    assert lock_is_right(crlf.clone("plain"))
 
 
 def test_a_dry_run_writes_nothing(host: Host) -> None:
@@ -193,22 +189,15 @@ def test_a_full_disk_is_an_answer_and_changes_nothing(host: Host, monkeypatch: p
     assert state(host) == before
 
 
-def test_a_kill_at_any_time_leaves_one_whole_lock_or_the_other(host: Host) -> None:
-    old = host.path("oracle/LOCK").read_bytes()
-    start = time.monotonic()
+@pytest.mark.parametrize("point", ["rename", "before the index", "after the index"])
+def test_a_kill_at_any_point_leaves_one_whole_lock_or_the_other(host: Host, point: str) -> None:
     add(host)
-    assert invoke(host, "relock").code == 0
-    seconds, new = time.monotonic() - start, host.path("oracle/LOCK").read_bytes()
-    for share in (0.5, 0.7, 0.8, 0.9):
-        host.git("reset", "--quiet", "--hard")
-        add(host)
-        task = subprocess.Popen(command("relock"), cwd=host.repo, env=environment(host), stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)  # fmt: skip
-        time.sleep(seconds * share)
-        task.send_signal(signal.SIGKILL)
-        task.wait()
-        host.path(".git/index.lock").unlink(missing_ok=True)
-        assert host.path("oracle/LOCK").read_bytes() in (old, new)
-        assert host.git_bytes("show", ":oracle/LOCK") in (old, new)
+    old = host.path("oracle/LOCK").read_bytes()
+    killed(host, "relock.run('.')", point, 1)
+    now = host.path("oracle/LOCK").read_bytes(), host.git_bytes("show", ":oracle/LOCK")
+    assert [lock == old for lock in now] == [point == "rename", point != "after the index"]
+    assert all(lock == old or (lock.startswith(old[:64]) and lock.count(b"\n") == old.count(b"\n") + 1) for lock in now)
+    for path in host.path("oracle").glob(".writing-*"):
+        path.unlink()
     assert invoke(host, "relock").code == 0
     assert lock_is_right(host)

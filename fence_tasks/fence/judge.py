@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..oracle.audit import OracleFile
     from ..oracle.policy import Policy
 
+_TOUCHED = ("oracle-touched", "gate-touched", "people-touched")
 SHORTEST_COPY = 64  # bytes of an oracle file below which an equal blob proves nothing
 
 
@@ -57,12 +58,44 @@ def judge(patch: Patch, policy: Policy) -> list[Finding]:
     return findings
 
 
+def is_peoples(changes: Sequence[Change], policy: Policy) -> bool:
+    """True if a range is people's own change and code owners review those (design, section 10): it changes something
+    outside roots and also, and all of that is oracle, gate or `people.paths`. A stray file makes no review."""
+    outside = [c for c in changes if not paths.place(c.path, policy)]
+    return policy.people.route == "code-owners" and bool(outside) and all(_owned(c.path, policy) for c in outside)
+
+
+def _owned(path: str, policy: Policy) -> bool:
+    found = paths.protected(path, policy)
+    return found is not None and found.rule in _TOUCHED
+
+
+def review(patch: Patch, policy: Policy, *, adoption: bool) -> list[Finding]:
+    """All findings of a person's change: what people own may change, but not together with production (unless this
+    is the adoption), and no path may be one that file systems or git read as another."""
+    findings = []
+    for finding in judge(patch, policy):
+        if finding.rule in _TOUCHED or finding.rule in {"history-note", "history-touched"}:
+            continue
+        # On adoption there was no policy, so nothing outside its roots is stray.
+        if not (adoption and finding.rule in {"stray-file", "outside-roots"}):
+            findings.append(finding)
+    for change in patch.changes:
+        if _owned(change.path, policy):
+            findings += paths.entry(change)
+    gate = [c.path for c in patch.changes if (f := paths.protected(c.path, policy)) and f.rule in _TOUCHED[:2]]
+    production = [c.path for c in patch.changes if paths.place(c.path, policy) == "roots"]
+    if gate and production and not adoption:
+        findings.append(Finding("split-change", f"changes together with {gate[0]}", production[0]))
+    return findings
+
+
 def _named(finding: Finding, change: Change, patch: Patch) -> Finding:
     """A finding about oracle or gate says what was done, by which commit, and where the content went."""
-    if finding.rule not in {"oracle-touched", "gate-touched", "people-touched"}:
-        return finding
-    if change.path in patch.moved:
+    if change.path in patch.moved and finding.rule in {*_TOUCHED, "outside-roots", "stray-file"}:
         return Finding("protected-moved", "the merge puts an edit here that head made elsewhere", change.path)
+    if finding.rule not in _TOUCHED:
+        return finding
     done = "added" if change.added else "deleted" if change.deleted else "changed"
     if done == "changed" and change.old_oid == change.new_oid:
         done = f"mode changed from {change.old_mode} to {change.new_mode}"

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _LOADED = {"sitecustomize", "usercustomize"}  # as a module, a package or compiled
 _COMPILED_FOLDERS = {"__pycache__", ".hypothesis"}
-_COMPILED_ENDINGS = (".pyc", ".pth")
+_COMPILED_ENDINGS = (".pyc", ".pyo", ".pth", ".egg-link", ".so", ".pyd")
 _METADATA_ENDINGS = (".dist-info", ".egg-info")
-_RUNNERS = {"conftest.py", "pytest.ini", "tox.ini", "setup.cfg"}
+_RUNNERS = {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg"}
 _TASKS = {"noxfile.py", "tasks.py"}
 
 
@@ -32,16 +32,13 @@ def judge_path(change: Change, policy: Policy) -> list[Finding]:
     The first rule that denies wins, so that a path has one reason; notes come beside it.
     """
     path = change.path
-    if found := protected(path, policy):
-        return [found]
+    if owned := protected(path, policy):
+        return [owned]
     where = place(path, policy)
-    if found := _entry(change):
-        return [found]
-    # A path that base already has may keep an odd name: renaming it is not the proposer's job.
-    if change.added and (odd := names.oddity(path)):
-        return [Finding(odd[0], odd[1], path)]
-    if not change.deleted and (found := _reserved(change, where, policy)):
-        return [found]
+    if found := entry(change):
+        return found
+    if not change.deleted and (reserved := _reserved(change, where, policy)):
+        return [reserved]
     if not where:
         return [_outside(change, policy)]
     if denied := next((p for p in policy.production.deny if patterns.matches(p, path)), ""):
@@ -83,15 +80,17 @@ def place(path: str, policy: Policy) -> str:
     return best
 
 
-def _entry(change: Change) -> Finding | None:
-    """Links, submodules and odd modes. What base has may go; a link that base has may not point elsewhere."""
-    if change.deleted or change.new_mode in REGULAR_MODES:
-        return None
-    if change.new_mode == LINK_MODE:
-        return Finding("link-added", "a symbolic link can point out of the roots", change.path)
-    if change.new_mode == SUBMODULE_MODE:
-        return Finding("submodule-added", "a submodule's files are not in the patch", change.path)
-    return Finding("mode-odd", f"has mode {change.new_mode}", change.path)
+def entry(change: Change) -> list[Finding]:
+    """Links, submodules, odd modes and odd names. What base has may go; a link of base's may not point elsewhere."""
+    if not change.deleted and change.new_mode == LINK_MODE:
+        return [Finding("link-added", "a symbolic link can point out of the roots", change.path)]
+    if not change.deleted and change.new_mode == SUBMODULE_MODE:
+        return [Finding("submodule-added", "a submodule's files are not in the patch", change.path)]
+    if not change.deleted and change.new_mode not in REGULAR_MODES:
+        return [Finding("mode-odd", f"has mode {change.new_mode}", change.path)]
+    # A path that base already has may keep an odd name: renaming it is not the proposer's job.
+    odd = names.oddity(change.path) if change.added else None
+    return [Finding(odd[0], odd[1], change.path)] if odd else []
 
 
 def _reserved(change: Change, where: str, policy: Policy) -> Finding | None:

@@ -74,7 +74,11 @@ def _there(root: str, index: Sequence[Entry]) -> bool:
     for name in sorted(tops):
         if name not in wanted and any(names.fold(name) == w for w in wanted):
             raise broken("clash", "some file systems take it for a folder of the fence", "git mv it elsewhere", name)
-    return any(name in tops or os.path.lexists(os.path.join(root, name)) for name in wanted)  # noqa: PTH118
+    loose = [name for name in wanted if name not in tops and os.path.lexists(os.path.join(root, name))]  # noqa: PTH118
+    if loose:
+        remedy = f"if an interrupted init-split left it: git clean -fdx -- {' '.join(loose)}; else move it away"
+        raise broken("clash", "is there, and git does not track it", remedy, loose[0])
+    return any(name in tops for name in wanted)
 
 
 def _again(

@@ -19,6 +19,5 @@ def unsupported(policy: Policy) -> list[Finding]:
         ("feature-missing", "ban" in (skips.unconditional, skips.conditional, skips.deleted), "a ban on skips"),
         ("feature-missing", policy.candidate.adapter != "python", f"adapter = {policy.candidate.adapter!r}"),
         ("feature-missing", bool(policy.candidate.build), "a build"),
-        ("feature-missing", policy.people.route != "refuse", f"route = {policy.people.route!r}"),
     )
     return [Finding(rule, f"{what} needs a later version of the kit", PATH) for rule, asked, what in wanted if asked]

@@ -41,6 +41,8 @@ def render(verdict: Mapping[str, Any], names: Mapping[str, str] | None = None, *
         lines.append(_revisions(verdict, names or {}))
     lines += _findings(errors)
     lines += _notes([f for f in verdict["findings"] if f["level"] == "note"])
+    if verdict["account"]:
+        lines += ["account for the owner:", *(f"  {escape(line)}" for line in verdict["account"])]
     lines += _evidence(verdict)
     if first:
         ran = verdict["properties"] or verdict["fixtures"]
@@ -60,7 +62,8 @@ def _headline(verdict: Mapping[str, Any], first: Mapping[str, Any] | None, *, co
         rule = RULES[first["rule"]]
         parts += [first["rule"], f"{rule.who} must act" + _rerun(rule.code)]
     else:
-        parts.append("the fence held and all evidence was met")
+        ran = verdict["properties"] or verdict["fixtures"]
+        parts.append("the fence held and all evidence was met" if ran else "the fence held; no evidence was run")
     if not verdict["binding"] and not first:
         parts.append("NOT BINDING")
     return "  ".join(parts)

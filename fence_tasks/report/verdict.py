@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..rules import RULES, code_of, verdict_of
+from ..rules import RULES, Code, code_of, verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,6 +27,7 @@ class Facts:
     versions: dict[str, str] = field(default_factory=dict)
     isolation: dict[str, Any] = field(default_factory=dict)
     binding: bool = False
+    account: tuple[str, ...] = ()
     steps: dict[str, int] = field(default_factory=dict)
 
 
@@ -75,7 +76,8 @@ def build(
         "fixed": _ids(properties, fixtures, "fixed"),
         "regressed": _ids(properties, fixtures, "missed"),
         "pre_existing": sorted(f.path for f in everything if f.rule == "base-misses"),
-        "needs": needs(everything),
+        "account": list(facts.account),
+        "needs": "code owner" if code is Code.PASS and subject == "review" else needs(everything),
     }
 
 

@@ -81,10 +81,7 @@ def changes(store: git.Store, plan: Plan, head_tree: str, *, conflicts: bool) ->
 
 def oracle(store: git.Store, tree: str, blake3: Callable[[bytes], str]) -> list[OracleFile]:
     """The oracle of a tree. Raises RefusedError with `not-adopted` if base has no such folder."""
-    files = store.listing(tree, "oracle")
-    if not files:
-        raise RefusedError(Finding("not-adopted", "base has no oracle/, so there is no policy to judge by", "oracle"))
-    return stage.read_oracle(store, files, blake3)
+    return stage.read_oracle(store, store.listing(tree, "oracle"), blake3)
 
 
 def edit_of(path: str, there: Entry | None) -> Change:

@@ -1,4 +1,5 @@
 """Answers the next request with bytes of the test's choosing: it owns its process, so it can."""
+import gc
 import struct
 
 import __main__
@@ -30,3 +31,9 @@ class Thing:
 
 def thing():
     return Thing()
+
+
+def alive():
+    """How many things are alive."""
+    gc.collect()
+    return sum(type(one) is Thing for one in gc.get_objects())

@@ -4,7 +4,7 @@ import enum
 from collections import namedtuple
 
 __all__ = [
-    "LIMIT", "Colour", "Point", "Pair", "echo", "raises", "points", "counted", "waits", "nested", "words", "fields",
+    "LIMIT", "Colour", "Point", "Pair", "echo", "raises", "points", "counted", "waits", "nested", "words", "fields", "endless",
 ]
 LIMIT = 64
 Pair = namedtuple("Pair", "a b")
@@ -78,6 +78,11 @@ def words():
 
 def fields():
     return "a function of this name"
+
+
+def endless():
+    while True:
+        yield 1
 
 
 def _private():
