@@ -65,5 +65,7 @@ def lock(session: nox.Session) -> None:
     session.install("uv")
     for name in ("fence_tasks/requirements/fence", "fence_tasks/requirements/scorer", "fence_tasks/requirements/tasks",
                  "requirements/nox", "requirements/tests", "requirements/lint"):  # fmt: skip
-        session.run("uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header", "--no-annotate",
-                    "--python-version", "3.11", f"{name}.in", "-o", f"{name}.txt", *session.posargs)  # fmt: skip
+        session.run(
+            "uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header", "--no-annotate",
+            "--python-version", "3.11", f"{name}.in", "-o", f"{name}.txt", *session.posargs,
+        )  # fmt: skip

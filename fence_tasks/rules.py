@@ -167,7 +167,7 @@ _TABLE: list[Rule] = [
         ("merge-conflict", "base and head do not merge", "git merge BASE into the branch, resolve, commit, push"),
         ("no-merge-base", "base and head share no commit", "fetch the full history, or branch from base"),
         ("base-behind", "base is not the tip of the protected branch", "judge again with the branch's tip as base"),
-        ("protected-moved", "the merge carries an edit to where base moved the file", "merge base, keep its file there"),
+        ("protected-moved", "the merge carries an edit to where base moved the file", "merge base, keep its file"),
     ),
     *_rules(
         Code.NOT_JUDGEABLE,

@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import IntEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -22,6 +22,9 @@ from hypothesis import strategies as st
 from fence_tasks.candidate import worker
 from fence_tasks.candidate.protocol import Codec, Limits, MisuseError, ProtocolError
 from fence_tasks.score import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CODEC = Codec()
 SMALL = Codec(Limits(frame=1 << 20, nodes=1000, depth=10, integer=16, digits=30, exponent=50))
@@ -104,7 +107,7 @@ def test_any_plain_value_crosses_exactly(value: Any) -> None:
 
 def test_the_digest_form_of_a_set_does_not_depend_on_its_order() -> None:
     words = [f"word{n}" for n in range(50)]
-    assert CODEC.digest_form(set(words)) == CODEC.digest_form(set(sorted(words, key=hash)))
+    assert CODEC.digest_form(set(words)) == CODEC.digest_form({*words[25:], *words})
     assert CODEC.digest_form({1, 2}) != CODEC.digest_form(frozenset({1, 2})) != CODEC.digest_form([1, 2])
 
 
@@ -114,13 +117,18 @@ class Text(str):
     __slots__ = ()
 
 
-class Zone(tzinfo):
-    """A zone without a fixed offset."""
+class Number(IntEnum):
+    """Enum members are no plain ints."""
+
+    ONE = 1
+
+
+Zone: Any = type("Zone", (tzinfo,), {})
 
 
 Pair = namedtuple("Pair", "a b")  # noqa: PYI024
 REFUSED: list[Any] = [
-    Text("a"), IntEnum("E", "A").A, Pair(1, 2), object(), print, bytearray(b"a"), memoryview(b"a"), range(3), ...,
+    Text("a"), Number.ONE, Pair(1, 2), object(), print, bytearray(b"a"), memoryview(b"a"), range(3), ...,
     type("B", (bytes,), {})(b""), datetime(2020, 1, 1, tzinfo=Zone()), [object()], {object(): 1}, {Text("a")}, (Text(""),),
 ]  # fmt: skip
 
@@ -194,7 +202,7 @@ def test_hostile_bytes_are_refused_at_once(what: str) -> None:
     assert refusal.value.too_big == (any(word in what for word in big) and "bytes" not in what)
 
 
-NUMBERS = {
+NUMBERS: dict[str, Callable[[int], Any]] = {
     "ints": lambda n: Codec().pack(n * PRIME),
     "decimals": lambda n: Codec().pack(Decimal(n * PRIME)),
     "fractions": lambda n: Codec().pack(Fraction(n * PRIME)),

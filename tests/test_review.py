@@ -70,7 +70,7 @@ def test_an_oracle_change_with_production_must_be_split(host: Host) -> None:
     host.replace("src/parsekit/_text.py", "One line", "A line")
     host.people("both")
     result = host.score("main", "people")
-    assert (result.code, result.rules) == (2, {"split-change"}), result
+    assert (result.code, set(result.rules)) == (2, {"split-change"}), result
 
 
 def test_an_oracle_change_with_a_stray_file_is_no_review(host: Host) -> None:
@@ -114,7 +114,7 @@ def test_a_link_among_what_people_own_is_refused(host: Host) -> None:
     host.link(".github/workflows/score.yml", "../../src/evil.yml")
     host.commit("a link in the gate")
     result = host.score("main", "people")
-    assert (result.code, result.rules) == (2, {"link-added"}), result
+    assert (result.code, set(result.rules)) == (2, {"link-added"}), result
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_moved_expectation_is_named(host: Host) -> None:
     host.fixture(b"", b"something else")
     host.people("another expectation")
     result = host.score("main", "people")
-    assert (result.code, result.rules) == (75, {"base-misses"}), result
+    assert (result.code, set(result.rules)) == (75, {"base-misses"}), result
     assert any(line.startswith("LOOSENS expectation moved: oracle/fixtures/") for line in result.verdict["account"])
 
 
@@ -167,7 +167,7 @@ def test_evidence_that_base_misses_becomes_pending_and_then_fixed(host: Host) ->
     new_property(host, MISSED)
     host.people("what we want")
     missed = host.score("main", "people")
-    assert (missed.code, missed.rules) == (75, {"base-misses"}), missed
+    assert (missed.code, set(missed.rules)) == (75, {"base-misses"}), missed
     host.write("oracle/pending.toml", PENDING.format("pending", "prop_normalise_is_upper_case"))
     host.people("it is pending")
     pending = host.score("main", "people")

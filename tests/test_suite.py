@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -83,6 +83,11 @@ def rules(evidence: Evidence) -> set[str]:
     return {finding.rule for finding in evidence.findings}
 
 
+def words(evidence: Evidence) -> list[str]:
+    """The status of each piece of evidence."""
+    return [p.status for p in evidence.properties] + [f.status for f in evidence.fixtures]
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_candidate_gets_its_rule_and_never_a_pass(bench: Bench, name: str) -> None:
     job, start = bench.job(CANDIDATES / name, HONEST), time.monotonic()
@@ -92,12 +97,8 @@ def test_a_hostile_candidate_gets_its_rule_and_never_a_pass(bench: Bench, name: 
     assert time.monotonic() - start < 20
     for evidence, rule in ((properties, HOSTILE[name][0]), (fixtures, HOSTILE[name][1])):
         assert rules(evidence) == ({rule} if rule else set())
-        assert [r.status for r in (*evidence.properties, *evidence.fixtures)] == ["missed" if rule else evidence_good(evidence)]
+        assert words(evidence) == ["missed" if rule else "held" if evidence.properties else "met"]
     assert code_of([*properties.findings, *fixtures.findings]) is not Code.PASS
-
-
-def evidence_good(evidence: Evidence) -> str:
-    return "held" if evidence.properties else "met"
 
 
 @pytest.mark.parametrize("name", ["honest", "chatty", "leaves_children"])
@@ -144,6 +145,14 @@ def test_a_counterexample_is_shrunk_and_readable(bench: Bench) -> None:
     assert evidence.properties[0].counterexample == r"data=b'\x00\x00'"
     assert evidence.findings[0].path == "oracle/properties/flip.py"
     assert evidence.findings[0].line == 5
+
+
+def test_a_fault_while_shrinking_does_not_hide_the_counterexample(bench: Bench) -> None:
+    bench.candidate("head", "def flip(data):\n    while len(data) == 5: pass\n    return data[::-1] if len(data) < 5 else data\n")
+    evidence = run_properties(bench.job(base=HONEST))
+    assert rules(evidence) == {"property-falsified"}
+    assert evidence.properties[0].counterexample.startswith("data=b'")
+    assert not evidence.repeatable
 
 
 def test_what_a_property_draws_and_notes_is_part_of_its_counterexample(bench: Bench) -> None:
@@ -203,7 +212,7 @@ def test_an_interpreter_that_is_not_there_is_refused(bench: Bench) -> None:
 def test_pending_evidence_does_not_count_and_is_reported_when_it_is_met(bench: Bench) -> None:
     ids = ("properties/flip.py::prop_flip", run_fixtures(bench.job(HONEST, HONEST)).fixtures[0].id)
     wrong = CANDIDATES / "replaces_builtins"
-    for head, pending, retiring, words in (
+    for head, pending, retiring, expected in (
         (wrong, ids, (), ["pending", "pending"]),
         (HONEST, ids, (), ["fixed", "fixed"]),
         (wrong, (), ids, ["retiring", "retiring"]),
@@ -213,7 +222,7 @@ def test_pending_evidence_does_not_count_and_is_reported_when_it_is_met(bench: B
         job = bench.job(head, HONEST, pending=pending, retiring=retiring)
         properties, fixtures = run_properties(job), run_fixtures(job)
         assert properties.findings == fixtures.findings == ()
-        assert [r.status for r in (*properties.properties, *fixtures.fixtures)] == words
+        assert [*words(properties), *words(fixtures)] == expected
 
 
 def test_the_remaining_evidence_runs_after_a_fault(bench: Bench) -> None:
@@ -445,6 +454,7 @@ def test_a_job_and_its_evidence_survive_json(bench: Bench) -> None:
     for evidence in (run_properties(job), run_fixtures(job)):
         assert evidence_from_json(json.dumps(asdict(evidence))) == evidence
     good = json.loads(job.to_json())
+    bad: Any
     for bad in ({**good, "seed": "7"}, {**good, "seed": True}, {**good, "more": 1}, {**good, "pending": [1]}, [], None,
                 {**good, "head": {}}, {k: v for k, v in good.items() if k != "seed"}):  # fmt: skip
         with pytest.raises(ValueError, match=r"^(job|head)"):

@@ -153,7 +153,7 @@ def _pidfd(pid: int) -> int:
     """A descriptor that becomes readable when `pid` ends, or -1 where the kernel or a sandbox has none."""
     try:
         return os.pidfd_open(pid)
-    except OSError:
+    except (OSError, AttributeError):  # some builds of Python leave it out
         return -1
 
 

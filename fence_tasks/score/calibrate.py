@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..model import Finding
 
@@ -40,7 +40,6 @@ class Outcome:
     rule: str = ""
     detail: str = ""
     effective: int = 0
-    cover: dict[str, float] = field(default_factory=dict)
 
     @property
     def met(self) -> bool:

@@ -205,11 +205,11 @@ class Trial:
         shares = self.record.shares()
         if not self.examples or self.effective / self.examples < least:
             detail = f"{self.effective} of {self.examples} examples reach the candidate"
-            return Outcome(STARVED, "", detail, self.effective, shares)
+            return Outcome(STARVED, "", detail, self.effective)
         missed = [f"{name!r} is covered by {shares[name]:.1%}, not {self.record.wanted[name]:.1%}"
                   for name in self.record.missed()]  # fmt: skip
         missed += [f"{name!r} is never reached" for name in sorted(self._property.labels - shares.keys())]
-        return Outcome(COVER if missed else HELD, "", "; ".join(missed), self.effective, shares)
+        return Outcome(COVER if missed else HELD, "", "; ".join(missed), self.effective)
 
 
 @contextmanager

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from _kit import audit, refused
 
 from fence_tasks.properties import cover, given, st
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: Names as git may hold them, also such as are not UTF-8, where bytes and code points sort differently.
 PARTS = st.sampled_from([b"a", b"A", b"b.py", b"LOCK", b"a b", b"  ", b"\xc3\xa9", b"\xe9", b"\x80", b"\xf0\x9f\x98\x80"])
@@ -53,22 +56,25 @@ def prop_a_change_of_one_line_is_seen(api: Any, digests: dict[str, str], at: int
     return {found[0] for found in lock.differences(locked, digests)} == differ
 
 
-@given(digests=LOCKS, at=LINE, edit=st.sampled_from(["swap", "upper", "blank", "star", "short", "cr", "end", "empty", "comment"]))
-def prop_what_is_no_lock_is_refused(api: Any, digests: dict[str, str], at: int, edit: str) -> bool:
+#: What makes a line no line of a LOCK.
+SPOILT: dict[str, Callable[[bytes], bytes]] = {
+    "upper case": lambda line: b"F" + line[1:],
+    "short digest": lambda line: line[1:],
+    "one blank": lambda line: line[:64] + line[65:],
+    "binary mark": lambda line: line[:64] + b" *" + line[66:],
+    "no path": lambda line: line[:66] + b"\n",
+    "backslash": lambda line: line[:-1] + b"\\n\n",
+    "empty line": lambda line: line + b"\n",
+    "comment": lambda line: b"# " + line,
+    "conflict": lambda line: b"<<<<<<< ours\n" + line,
+}
+
+
+@given(digests=LOCKS, at=LINE, how=st.sampled_from([*SPOILT, "order", "no newline"]))
+def prop_what_is_no_lock_is_refused(api: Any, digests: dict[str, str], at: int, how: str) -> bool:
     rows = lines({**digests, "a": "a" * 64, "z": "b" * 64})
-    at %= len(rows)
-    bad = rows[at]
-    edits = {
-        "swap": [rows[at - 1], rows[at]] if at else [rows[1], rows[0]],
-        "upper": [bad[:64].replace(bad[:1], b"F") + bad[64:]],
-        "blank": [bad[:64] + b" " + bad[66:]],
-        "star": [bad[:64] + b" *" + bad[66:]],
-        "short": [bad[1:]],
-        "cr": [bad[:64] + b"\t" + bad[65:]],
-        "end": [bad[:-1]],
-        "empty": [bad, b"\n"],
-        "comment": [b"# " + bad],
-    }
-    whole = {"swap": rows[: at - 1] + edits["swap"][::-1] + rows[at + 1 :] if at else [rows[1], rows[0], *rows[2:]]}
-    changed = whole.get(edit) or [*rows[:at], *edits[edit], *rows[at + 1 :]]
-    return refused(audit(api).lock.parse, b"".join(changed)).startswith("RefusedError: lock-malformed")
+    if how in SPOILT:
+        rows[at % len(rows)] = SPOILT[how](rows[at % len(rows)])
+    whole = b"".join(reversed(rows) if how == "order" else rows)
+    whole = whole[:-1] if how == "no newline" else whole
+    return refused(audit(api).lock.parse, whole).startswith("RefusedError: lock-malformed")

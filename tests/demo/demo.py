@@ -249,7 +249,7 @@ def score(host: Path, base: str, head: str, out: Path, *options: str) -> Score:
 def table() -> dict[str, tuple[str, int]]:
     """The decision table of `docs/verdicts.md`: row → (what, code)."""
     text = (ROOT / "docs/verdicts.md").read_text("utf-8").partition("## The decision table")[2]
-    return {row: (what, int(code)) for row, what, code in re.findall(r"^\| (\w+) \| (.+?) \| (\d+) \|", text, re.M)}
+    return {row: (what, int(code)) for row, what, code in re.findall(r"^\| (\w+) \| (.+?) \| (\d+) \|", text, re.MULTILINE)}
 
 
 def main() -> int:
