@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fence_tasks.model import RefusedError
+from fence_tasks.properties import at_most, cover
 from fence_tasks.rules import RULES, Code, code_of
 from fence_tasks.score.suite import Job, evidence_from_json, run_fixtures, run_properties
 from fence_tasks.score.supervise import supervise
@@ -446,6 +447,19 @@ def test_a_property_may_ask_for_fewer_examples(bench: Bench) -> None:
     assert [p.examples for p in run_properties(bench.job(HONEST, HONEST)).properties] == [5]
     bench.oracle("properties/flip.py", FLIP.replace("given,", "at_most, given,").replace("@given", "@at_most(500)\n@given"))
     assert [p.examples for p in run_properties(bench.job(HONEST, HONEST)).properties] == [40]
+
+
+def test_cover_and_at_most_refuse_what_means_nothing() -> None:
+    for arguments in ((1, True, 0.5), ("x", 1, 0.5), ("x", None, 0.5)):
+        with pytest.raises(TypeError):
+            cover(*arguments)  # type: ignore[arg-type]
+    for share in (0, -1, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="share"):
+            cover("x", True, share)
+    for number in (0, -1, True, 1.0):
+        with pytest.raises(ValueError, match="at_most"):
+            at_most(number)  # type: ignore[arg-type]
+    cover("outside a run", False, 1)
 
 
 def test_a_job_and_its_evidence_survive_json(bench: Bench) -> None:

@@ -111,7 +111,7 @@ class Api:
     def fields(self, handle: Handle, *names: str) -> list[Any]:
         """The values of several attributes of `handle`, in one question."""
         if type(handle) is not Handle:
-            raise MisuseError(f"api.fields asks about a handle, not a {type(handle).__name__}")
+            raise MisuseError(f"api.fields asks about a handle, not a value of type {type(handle).__name__}")
         return self._fence_asker.fields(handle, names)
 
     def op(self, name: str, *args: Any) -> Any:

@@ -164,7 +164,7 @@ class Codec:
             return [TIMEDELTA, value.days, value.seconds, value.microseconds]
         if kind is timezone:
             return _zone(value)
-        raise MisuseError(f"a {kind.__name__} cannot be sent: only plain values of exactly the listed types cross")
+        raise MisuseError(f"a value of type {kind.__name__} cannot be sent: only plain values of exactly the listed types cross")
 
     # From the candidate.
 
@@ -334,7 +334,7 @@ def _zone(zone: Any) -> Any:
     if zone is None:
         return None
     if type(zone) is not timezone:
-        raise MisuseError(f"a {type(zone).__name__} cannot be sent: only fixed-offset timezones cross")
+        raise MisuseError(f"a zone of type {type(zone).__name__} cannot be sent: only fixed-offset timezones cross")
     offset, *name = zone.__getinitargs__()  # type: ignore[attr-defined]
     micros = (offset.days * 86400 + offset.seconds) * 1_000_000 + offset.microseconds
     return [TIMEZONE, micros, _text(name[0]) if name else None]

@@ -124,7 +124,7 @@ def _asked(client: Client, fixture: _Fixture) -> tuple[Outcome, bytes | None]:
             if client.fault is not None:  # an adapter may have swallowed it
                 raise client.fault.again()
         if type(answer) is not bytes:
-            return Outcome(NO_BYTES, detail=f"it gave a {type(answer).__name__}"), None
+            return Outcome(NO_BYTES, detail=f"it gave a value of type {type(answer).__name__}"), None
         answers.append(answer)
     first, second = answers
     if first != second:

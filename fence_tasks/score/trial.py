@@ -127,8 +127,8 @@ class Trial:
             self.effective += client.calls > before
             self.record.keep()
             if type(answer) is not bool:
-                self._fail(NOT_BOOLEAN, f"a {type(answer).__name__}")
-                raise _NotBooleanError(f"a {type(answer).__name__}")
+                self._fail(NOT_BOOLEAN, f"a value of type {type(answer).__name__}")
+                raise _NotBooleanError(f"a value of type {type(answer).__name__}")
             if not answer:
                 self._fail(FALSE, "")
                 raise _FalsifiedError

@@ -57,7 +57,7 @@ def component(draw: st.DrawFn, name: str) -> tuple[str, set[str]]:
         alias = short(alias, 1 if digest else draw(st.integers(1, 12)), digest)
     if "case" in kinds:
         alias = "".join(draw(st.sampled_from([c, c.upper(), c.lower()])) for c in alias)
-    if "twin" in kinds:
+    if "twin" in kinds and "~" not in alias:  # short names are of ASCII
         for pair, ligature in LIGATURES.items():
             alias = alias.replace(pair, draw(st.sampled_from([pair, ligature])))
         at = draw(st.integers(0, len(alias) - 1))

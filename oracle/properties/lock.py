@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: Names as git may hold them, also such as are not UTF-8, where bytes and code points sort differently.
-PARTS = st.sampled_from([b"a", b"A", b"b.py", b"LOCK", b"a b", b"  ", b"\xc3\xa9", b"\xe9", b"\x80", b"\xf0\x9f\x98\x80"])
-PATHS = st.lists(PARTS, min_size=1, max_size=3).map(lambda parts: b"/".join(parts).decode("utf-8", "surrogateescape"))
+PARTS = st.sampled_from([b"a", b"B.py", b"LOCK", b"a  b", b"\xc3\xa9", b"\xe9", b"\x80", b"\xf0\x9f\x98\x80"])
+PATHS = st.lists(PARTS, min_size=1, max_size=2).map(lambda parts: b"/".join(parts).decode("utf-8", "surrogateescape"))
 DIGESTS = st.binary(min_size=32, max_size=32).map(bytes.hex)
 LOCKS = st.dictionaries(PATHS, DIGESTS, min_size=1, max_size=8)
 LINE = st.integers(0, 7)
@@ -32,7 +32,7 @@ def lines(digests: dict[str, str]) -> list[bytes]:
 @given(digests=LOCKS)
 def prop_a_rendered_lock_is_sorted_by_bytes_and_parses_back(api: Any, digests: dict[str, str]) -> bool:
     lock = audit(api).lock
-    cover("another order of code points", sorted(digests) != sorted(digests, key=raw), at_least=0.1)
+    cover("another order of code points", sorted(digests) != sorted(digests, key=raw), at_least=0.05)
     return lock.render(digests) == b"".join(lines(digests)) and lock.parse(b"".join(lines(digests))) == digests
 
 
