@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from . import __version__, judging, steps
-from .files import as_json, write_whole
+from .files import as_json
 from .model import Finding, RefusedError
 from .report import text, verdict
 from .rules import ALLOWED, DENIED, OTHER_TREE, SAME_TREE, Code
@@ -263,10 +263,9 @@ def _steps(verbs: Any) -> None:
             parser.add_argument("--python", required=True)
             parser.add_argument("--site", action="append", default=[])
     scorer = _verb(verbs, "scorer", run_scorer, "the scorer's own process, called by a step",
-                   "scorer properties JOB RESULT")  # fmt: skip
+                   "scorer properties JOB")  # fmt: skip
     scorer.add_argument("kind", choices=steps.EVIDENCE_STEPS)
     scorer.add_argument("job")
-    scorer.add_argument("result")
 
 
 _STEPS: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -279,10 +278,12 @@ _STEPS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 
 def run_scorer(options: argparse.Namespace) -> int:
-    """The process that runs evidence: reads a job, writes a result, prints nothing."""
+    """The process that runs evidence: reads a job, and writes its result to standard output and nothing else there."""
     from .score import suite  # noqa: PLC0415 - needs hypothesis and msgspec
 
     job = suite.Job.from_json(Path(options.job).read_bytes())
     run = suite.run_properties if options.kind == steps.PROPERTIES else suite.run_fixtures
-    write_whole(Path(options.result), as_json(asdict(run(job))))
+    with os.fdopen(os.dup(1), "wb") as answer:
+        os.dup2(2, 1)  # what an oracle file prints belongs to the log
+        answer.write(as_json(asdict(run(job))))
     return ALLOWED

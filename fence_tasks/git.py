@@ -26,8 +26,8 @@ MINIMUM = (2, 38)  # the first git with merge-tree --write-tree
 FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin")
 _HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NAME = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\-][^\x00-\x20\x7f~^:?*\[\\]*")
-#: Requests written before their replies are read, so few that they fit a pipe's buffer (64 KiB; a path is at most 4).
-_BATCH = 15
+#: Bytes of requests written before their replies are read: they must fit a pipe's buffer (64 KiB), or both sides wait.
+_BATCH = 32 << 10
 
 _CONFIG = """\
 [core]
@@ -264,10 +264,12 @@ class Store:
         `object-missing` otherwise.
         """
         stdin, stdout = self._pipes()
-        for start in range(0, len(names), _BATCH):
-            batch = names[start : start + _BATCH]
-            if any("\n" in name for name in batch):
-                raise GitError(Finding("gate-failed", "a name with a newline cannot be asked for"))
+        if any("\n" in name for name in names):
+            raise GitError(Finding("gate-failed", "a name with a newline cannot be asked for"))
+        longest = max(map(len, names), default=0) * 4 + 10  # bytes: UTF-8 takes at most 4 a character
+        step = max(1, _BATCH // longest)
+        for start in range(0, len(names), step):
+            batch = names[start : start + step]
             try:
                 stdin.write(b"".join(f"{verb} ".encode() + bytes_of(name) + b"\n" for name in batch) + b"flush\n")
                 stdin.flush()

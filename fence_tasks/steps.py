@@ -93,19 +93,20 @@ def evidence(run: Run, kind: str) -> Code:
 
     scratch = run.folder / f"scratch-{kind}"
     scratch.mkdir(mode=0o700)
-    job, result = run.folder / f"{kind}-job.json", f"{kind}-result.json"
+    job = run.folder / f"{kind}-job.json"
     before = _stage_faults(run)
     job_data, seconds = _job(run, kind, scratch)
     run.write(job.name, as_json(job_data))
-    outcome = None
+    outcome, said = None, b""
     if not before:
-        outcome = supervise.supervise(
-            [sys.executable, "-I", str(KIT / "__main__.py"), "scorer", kind, str(job), str(run.folder / result)],
+        outcome, said = supervise.supervise(
+            [sys.executable, "-s", "-P", str(KIT / "__main__.py"), "scorer", kind, str(job)],
             seconds=seconds, cwd=str(scratch), log=str(run.folder / f"{kind}.log"),
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(scratch), "TMPDIR": str(scratch),
+                 "PYTHONHASHSEED": "0",
                  "HYPOTHESIS_STORAGE_DIRECTORY": str(scratch / "hypothesis")},
         )  # fmt: skip
-    answer = _read_result(run.folder / result) if outcome is None and not before else Evidence()
+    answer = _read_result(kind, said) if outcome is None and not before else Evidence()
     faults = [*before, *_stage_faults(run)]
     if outcome:
         faults.append(Finding(outcome, f"the scorer of {kind} gave no result; see {kind}.log", kind))
@@ -151,13 +152,13 @@ def _stage_faults(run: Run) -> list[Finding]:
             for path in sorted({*locked, *actual}) if locked.get(path) != actual.get(path)]  # fmt: skip
 
 
-def _read_result(path: Path) -> Evidence:
+def _read_result(kind: str, said: bytes) -> Evidence:
     from .score import suite  # noqa: PLC0415 - needs msgspec, which only the scorer's environment has
 
     try:
-        return suite.evidence_from_json(path.read_bytes())
-    except (OSError, ValueError) as error:
-        return Evidence(findings=(Finding("scorer-died", f"the scorer left no readable result: {error}", path.name),))
+        return suite.evidence_from_json(said)
+    except ValueError as error:
+        return Evidence(findings=(Finding("scorer-died", f"the scorer left no readable result: {error}", kind),))
 
 
 def verdict(run: Run, *, evidence: bool) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import zlib
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,10 @@ from hypothesis import strategies as st
 
 from fence_tasks import git, trees
 from fence_tasks.model import ABSENT, Change, Entry, RefusedError, bytes_of, text_of
-from tests.host import Host
+from tests.host import Host, policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 GONE = "1" * 40
@@ -241,28 +242,36 @@ def test_a_missing_file_is_an_error(repo: Host, stores: Stores, path: str) -> No
     assert rules(error) == ["object-missing"]
 
 
-@pytest.mark.parametrize("path", ["", "src", "oracle", "oracle/properties", "fence_tasks"])
-def test_a_missing_folder_is_an_error_of_every_question_about_it(repo: Host, stores: Stores, path: str) -> None:
+ASKED = {
+    "a listing": lambda store, tree, _: store.listing(tree),
+    "a difference": lambda store, tree, _: store.difference(EMPTY_TREE, tree).changes,
+    "a listing below it": lambda store, tree, folder: store.listing(tree, folder),
+    "a lookup in it": lambda store, tree, folder: store.lookup(tree, [f"{folder}/x"]),
+}
+
+
+@pytest.mark.parametrize("path", ["oracle", "oracle/properties", "fence_tasks"])
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_a_missing_folder_is_an_error_of_every_question_about_it(
+    repo: Host, stores: Stores, ask: Callable[[git.Store, str, str], object], path: str
+) -> None:
     tree = repo.id(f"{committed(repo)}^{{tree}}")
-    lose(repo, repo.id(f"{tree}:{path}") if path else tree)
-    store = stores(repo.repo)
-    for ask in (lambda: store.listing(tree), lambda: store.difference(EMPTY_TREE, tree).changes,
-                lambda: store.listing(tree, path) if path else store.listing(tree, "src"),
-                lambda: store.lookup(tree, [f"{path}/x" if path else "x"])):  # fmt: skip
-        with pytest.raises(RefusedError) as error:
-            ask()
-        assert rules(error) == ["object-missing"]
-        store = stores(repo.repo)
+    lose(repo, repo.id(f"{tree}:{path}"))
+    with pytest.raises(RefusedError) as error:
+        ask(stores(repo.repo), tree, path)
+    assert rules(error) == ["object-missing"]
 
 
 def test_a_missing_parent_is_an_error_of_the_history(repo: Host, stores: Stores) -> None:
     first = committed(repo)
     second, third = (repo.commit(f"more {n}") for n in range(2))
     lose(repo, second)
-    for ask in (lambda s: s.touching(first, third, ["oracle/"]), lambda s: s.has_merges(first, third),
-                lambda s: s.merge_bases(first, third)):  # fmt: skip
-        with pytest.raises(RefusedError):
-            ask(stores(repo.repo))
+    with pytest.raises(RefusedError):
+        stores(repo.repo).touching(first, third, ["oracle/"])
+    with pytest.raises(RefusedError):
+        stores(repo.repo).has_merges(first, third)
+    with pytest.raises(RefusedError):
+        stores(repo.repo).merge_bases(first, third)
 
 
 def test_a_missing_file_is_an_error_of_the_merge_and_not_a_conflict(repo: Host, stores: Stores) -> None:
@@ -279,14 +288,61 @@ def test_a_missing_file_is_an_error_of_the_merge_and_not_a_conflict(repo: Host, 
         stores(repo.repo).merge(ours, theirs)
 
 
-def test_a_damaged_object_is_an_error(repo: Host, stores: Stores) -> None:
-    blob = repo.id(f"{committed(repo)}:src/a.py")
-    file = repo.path(f".git/objects/{blob[:2]}/{blob[2:]}")
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Fail what waits for ever."""
+
+    def late(_number: int, _frame: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def overwritten(host: Host, oid: str, raw: bytes) -> None:
+    """Put other bytes into a loose object's file, as whoever can write to the clone can."""
+    file = host.path(f".git/objects/{oid[:2]}/{oid[2:]}")
     file.chmod(0o600)
-    file.write_bytes(zlib.compress(b"blob 2000\0short"))
-    with pytest.raises(RefusedError) as error:
+    file.write_bytes(raw)
+
+
+DAMAGED = {
+    "rubbish": b"rubbish",
+    "nothing": b"",
+    "cut off": zlib.compress(b"blob 6\0hello\n")[:-6],
+    "shorter than it says": zlib.compress(b"blob 2000\0hello\n"),
+    "longer than it says": zlib.compress(b"blob 2\0hello\n"),
+    "another content": zlib.compress(b"blob 6\0hEllo\n"),
+    "another type": zlib.compress(b"tree 0\0"),
+}
+
+
+@pytest.mark.parametrize("raw", DAMAGED.values(), ids=DAMAGED)
+def test_bytes_that_are_not_those_of_the_id_are_an_error(repo: Host, stores: Stores, raw: bytes) -> None:
+    blob = repo.blob("hello\n")
+    overwritten(repo, blob, raw)
+    with within(3), pytest.raises(RefusedError) as error:
         list(stores(repo.repo).contents([blob]))
     assert rules(error) == ["object-missing"]
+
+
+def test_a_forged_policy_under_its_true_id_lets_nothing_through(host: Host) -> None:
+    host.branch("agent")
+    host.write("README.md", "# changed\n")
+    host.commit("outside the roots")
+    loosen(host)
+    host.write("oracle/policy.toml", policy(also=["README.md"]))
+    host.lock()
+    for name in ("oracle/policy.toml", "oracle/LOCK"):
+        raw = host.path(name).read_bytes()
+        overwritten(host, host.id(f"main:{name}"), zlib.compress(b"blob %d\0%s" % (len(raw), raw)))
+    result = host.fence("main", "agent")
+    assert result.code != 0, str(result)
 
 
 def test_after_an_error_no_later_question_gets_an_earlier_ones_answer(repo: Host, stores: Stores) -> None:
@@ -378,7 +434,7 @@ def test_a_commit_or_an_annotated_tag_has_a_tree_and_nothing_else_has(repo: Host
     wanted = (first, repo.id("HEAD^{tree}"))
     assert stores(repo.repo).commit_and_tree(first) == wanted
     assert stores(repo.repo).commit_and_tree(repo.id("refs/tags/v1")) == wanted
-    for other in (wanted[1], repo.blob("x"), GONE, first[:12], "0" * 64, "main", "HEAD"):
+    for other in (wanted[1], repo.blob("x"), GONE, "0" * 64, "main", "HEAD"):
         with pytest.raises(RefusedError) as error:
             stores(repo.repo).commit_and_tree(other)
         assert rules(error) == ["revision-unknown"], other
@@ -432,25 +488,24 @@ def test_touching_names_the_commits_that_touch_literal_prefixes(repo: Host, stor
 
 def test_touching_sees_an_evil_merge_and_not_an_honest_one(repo: Host, stores: Stores) -> None:
     repo.write("oracle/p.py", "1")
-    base = repo.commit("base")
+    repo.commit("base")
     repo.branch("agent")
     repo.write("src/a", "1")
     repo.commit("work")
     repo.checkout("main")
     repo.write("oracle/p.py", "2")
-    repo.commit("a person's change")
+    tip = repo.commit("a person's change")
     repo.checkout("agent")
     honest = repo.merge("main")
-    assert stores(repo.repo).touching("main", honest, ["oracle/"]) == []
+    assert stores(repo.repo).touching(tip, honest, ["oracle/"]) == []
     repo.checkout("main")
     repo.write("README", "1")
-    repo.commit("main goes on")
+    tip = repo.commit("main goes on")
     repo.checkout("agent")
     repo.git("merge", "--quiet", "--no-ff", "--no-commit", "main")
     repo.write("oracle/p.py", "evil")
     evil = repo.commit("merge main")
-    assert stores(repo.repo).touching("main", evil, ["oracle/"]) == [(evil, "oracle/p.py")]
-    assert base
+    assert stores(repo.repo).touching(tip, evil, ["oracle/"]) == [(evil, "oracle/p.py")]
 
 
 def test_touching_sees_a_commit_without_parents_and_an_octopus(repo: Host, stores: Stores) -> None:
@@ -474,9 +529,14 @@ def test_a_merge_is_a_tree_or_the_paths_in_conflict(repo: Host, stores: Stores) 
     repo.checkout("main")
     repo.write("c", "ours\n")
     clean = repo.commit("ours")
-    tree, conflicts = stores(repo.repo).merge(clean, theirs)
+    store = stores(repo.repo)
+    tree, conflicts = store.merge(clean, theirs)
     assert conflicts == ()
-    assert [repo.git("cat-file", "blob", f"{tree}:{name}") for name in ("a\nb", "c", "é")] == ["theirs", "ours", "theirs"]
+    entries = store.listing(tree)
+    contents = store.contents([entry.oid for entry in entries])
+    assert {e.path: blob.data for e, blob in zip(entries, contents, strict=True)} == {
+        "a\nb": b"theirs\n", "c": b"ours\n", "é": b"theirs\n",
+    }  # fmt: skip
     repo.write("a\nb", "ours\n")
     repo.write("é", "ours\n")
     assert stores(repo.repo).merge(repo.commit("more"), theirs)[1] == ("a\nb", "é")
@@ -607,9 +667,8 @@ def steered_by_config(repo: Host, marker: Path) -> None:
 
 def steered_by_replacement(repo: Host, marker: Path) -> None:
     assert marker
-    forged = repo.commit_tree(EMPTY_TREE)
-    repo.git("replace", repo.id("main"), forged)
-    repo.git("replace", "--force", repo.id("main:src/a.py"), repo.blob("forged"))
+    for true, forged in ((repo.id("main:src/a.py"), repo.blob("forged")), (repo.id("main"), repo.commit_tree(EMPTY_TREE))):
+        repo.git("replace", true, forged)
 
 
 def steered_by_grafts(repo: Host, marker: Path) -> None:
@@ -637,12 +696,12 @@ def test_the_judged_repository_cannot_steer_the_answers(
     repo.checkout("main")
     repo.write("src/b.py", "main\n")
     main = repo.commit("main")
-    questions = (
+    blob = repo.id("main:src/a.py")
+    questions: tuple[Callable[[git.Store], object], ...] = (
         lambda s: s.commit_and_tree(main), lambda s: s.merge_bases(main, head), lambda s: s.merge(main, head),
-        lambda s: s.touching(base, head, ["src/"]), lambda s: [b.data for b in s.contents([repo_blob])],
+        lambda s: s.touching(base, head, ["src/"]), lambda s: [b.data for b in s.contents([blob])],
         lambda s: s.difference(*(s.commit_and_tree(c)[1] for c in (base, head))).changes, lambda s: s.has_merges(base, head),
     )  # fmt: skip
-    repo_blob = repo.id("main:src/a.py")
     before = [ask(stores(repo.repo)) for ask in questions]
     marker = tmp_path / "steered"
     assert callable(steer)

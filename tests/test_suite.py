@@ -452,7 +452,7 @@ def test_a_property_may_ask_for_fewer_examples(bench: Bench) -> None:
 def test_cover_and_at_most_refuse_what_means_nothing() -> None:
     for arguments in ((1, True, 0.5), ("x", 1, 0.5), ("x", None, 0.5)):
         with pytest.raises(TypeError):
-            cover(*arguments)  # type: ignore[arg-type]
+            cover(*arguments)
     for share in (0, -1, 1.5, float("nan")):
         with pytest.raises(ValueError, match="share"):
             cover("x", True, share)
@@ -479,8 +479,9 @@ SCORER = "import sys;from fence_tasks.score import suite;suite.run_properties(su
 
 
 def scored(job: Job, tmp_path: Path, seconds: float, script: str = SCORER) -> str | None:
-    return supervise([sys.executable, "-c", script, job.to_json()], seconds=seconds, cwd=str(tmp_path),
-                     env={"PYTHONPATH": str(ROOT)}, log=str(tmp_path / "scorer.log"))  # fmt: skip
+    env = {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    return supervise([sys.executable, "-c", script, job.to_json()], seconds=seconds, cwd=str(tmp_path), env=env,
+                     log=str(tmp_path / "scorer.log"))[0]  # fmt: skip
 
 
 def test_a_candidate_that_kills_its_judge_gets_no_verdict(bench: Bench, tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ class Codec:
             return [TIMEDELTA, value.days, value.seconds, value.microseconds]
         if kind is timezone:
             return _zone(value)
-        raise MisuseError(f"a value of type {kind.__name__} cannot be sent: only plain values of exactly the listed types cross")
+        raise MisuseError(f"a value of type {kind.__name__} cannot be sent: only plain values of exact types cross")
 
     # From the candidate.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import checkout, files, git
 from ..model import REGULAR_MODES, Finding
-from ..oracle.policy import covers
+from ..oracle.policy import is_candidate
 from ..oracle.supported import unsupported
 from ..rules import Code
 from .refusals import TaskError, broken
@@ -78,14 +78,10 @@ def _able(policy: Policy) -> None:
 
 def _candidate(root: str, policy: Policy, place: Path) -> None:
     """Export HEAD's candidate, as a scoring run does: `candidate.path`, never oracle, gate or also."""
-    left_out = (*policy.protected, *policy.production.also)
     with git.Store(git.locate(root), place / "git") as store:
         entries = store.listing(store.commit_and_tree(checkout.head(root))[1])
-        store.export(
-            [e for e in entries if e.mode in REGULAR_MODES and any(covers(p, e.path) for p in policy.candidate.path)
-             and not any(covers(p, e.path) for p in left_out)],
-            place / "candidate",
-        )  # fmt: skip
+        mine = [e for e in entries if e.mode in REGULAR_MODES and is_candidate(e.path, policy)]
+        store.export(mine, place / "candidate")
 
 
 def _job(place: Path, policy: Policy) -> dict[str, Any]:
@@ -107,10 +103,10 @@ def _job(place: Path, policy: Policy) -> dict[str, Any]:
 def _asked(place: Path, job: dict[str, Any], seconds: float) -> dict[str, Any]:
     """The scorer's answer. A Ctrl-C reaches it too, so that it ends the candidate before it ends itself."""
     (place / "job.json").write_bytes(files.as_json(job))
-    command = [sys.executable, "-I", str(files.KIT / "__main__.py"), "scorer", "fixtures", "job.json", "result.json"]
-    with (place / "log").open("wb") as log:
+    command = [sys.executable, "-I", str(files.KIT / "__main__.py"), "scorer", "fixtures", "job.json"]
+    with (place / "log").open("wb") as log, (place / "result.json").open("wb") as result:
         scorer = subprocess.Popen(  # noqa: S603 - this very kit
-            command, cwd=place, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            command, cwd=place, stdin=subprocess.DEVNULL, stdout=result, stderr=log,
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(place), "TMPDIR": str(place)},
         )  # fmt: skip
         try:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import checkout, git
-from ..model import REGULAR_MODES, Entry, Finding, RefusedError
+from ..model import REGULAR_MODES, Finding, RefusedError
 from ..oracle import freezes, lock, policy
-from ..oracle.audit import OracleFile, wants_content
+from ..oracle.audit import OracleFile, file_of
 from .refusals import broken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ..model import Entry
     from ..oracle.policy import Policy
 
 
@@ -30,7 +30,7 @@ def oracle(root: str, blake3: Callable[[bytes], str], *, without: Sequence[str] 
     if not entries:
         raise RefusedError(Finding("not-adopted", "the index has no oracle/", "oracle"))
     content = contents(root, [e for e in entries if e.mode in REGULAR_MODES])
-    return [_as_file(e, content.get(e.path), blake3) for e in sorted(entries, key=lambda e: e.path)]
+    return [file_of(e, content.get(e.path), blake3) for e in sorted(entries, key=lambda e: e.path)]
 
 
 def contents(root: str, entries: Sequence[Entry]) -> dict[str, bytes]:
@@ -38,16 +38,6 @@ def contents(root: str, entries: Sequence[Entry]) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as scratch, git.Store(git.locate(root), Path(scratch) / "git") as store:
         blobs = store.contents([e.oid for e in entries])
         return {e.path: blob.data for e, blob in zip(entries, blobs, strict=True)}
-
-
-def _as_file(entry: Entry, data: bytes | None, blake3: Callable[[bytes], str]) -> OracleFile:
-    if data is None:  # a link or a submodule, which the audit refuses
-        return OracleFile(entry.path, entry.mode, entry.oid)
-    return OracleFile(
-        entry.path, entry.mode, entry.oid, len(data), blake3(data),
-        hashlib.sha256(data).hexdigest() if entry.path.endswith(".in") else "",
-        data if wants_content(entry.path) else b"",
-    )  # fmt: skip
 
 
 def content_of(files: Iterable[OracleFile], path: str) -> bytes | None:

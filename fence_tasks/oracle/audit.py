@@ -3,6 +3,7 @@ head's."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,6 +13,8 @@ from .names import below, oddity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from ..model import Entry
 
 ROOT = "oracle/"
 T = TypeVar("T")
@@ -50,6 +53,17 @@ class Audit:
 def wants_content(path: str) -> bool:
     """True for the files whose content `audit` reads."""
     return path in READ or (path.startswith(fixtures.FOLDER) and path.endswith(".expected"))
+
+
+def file_of(entry: Entry, data: bytes | None, blake3: Callable[[bytes], str]) -> OracleFile:
+    """An entry with its content (None for a link or a submodule) as the audit wants it; `blake3` gives hex."""
+    if data is None:
+        return OracleFile(entry.path, entry.mode, entry.oid)
+    return OracleFile(
+        entry.path, entry.mode, entry.oid, len(data), blake3(data),
+        hashlib.sha256(data).hexdigest() if entry.path.endswith(".in") else "",
+        data if wants_content(entry.path) else b"",
+    )  # fmt: skip
 
 
 def audit(files: Iterable[OracleFile]) -> Audit:

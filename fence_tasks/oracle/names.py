@@ -21,6 +21,8 @@ _IGNORABLE = dict.fromkeys(
 _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\s*\..*)?", re.IGNORECASE)
 _SHORT = re.compile(r"[^.]{1,6}~[1-9][0-9]{0,5}(\.[^.]{0,3})?")
 _WINDOWS = frozenset('<>:"|?*\\')
+#: What nearly every component looks like; it has none of the oddities below but perhaps a device's name.
+_ORDINARY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,199}(?<!\.)")
 _LONGEST = 255  # bytes a component: ext4, APFS and NTFS agree on about that
 
 
@@ -63,30 +65,37 @@ def may_be(component: str, name: str) -> bool:
 
 def below(path: str, protected: str) -> bool:
     """True if some file system may open `path` as `protected` or as something below it."""
-    parts = fold(path).split("/") if "\\" in path or ":" in path else path.split("/")
-    wanted = protected.removesuffix("/").split("/")
-    return len(parts) >= len(wanted) and all(may_be(p, w) for p, w in zip(parts, wanted, strict=False))
+    folded, target = fold(path), fold(protected.removesuffix("/"))
+    if folded == target or folded.startswith(target + "/"):
+        return True
+    parts, wanted = folded.split("/"), target.split("/")
+    return "~" in folded and len(parts) >= len(wanted) and all(map(may_be, parts, wanted))
+
+
+def oddity(path: str) -> tuple[str, str] | None:
+    """`(rule, message)` for the first thing that makes the name not portable, or None."""
+    return next((found for part in path.split("/") if (found := _odd(part))), None)
 
 
 @lru_cache(maxsize=65536)
-def oddity(path: str) -> tuple[str, str] | None:
-    """`(rule, message)` for the first thing that makes the name not portable, or None."""
-    for part in path.split("/"):
-        if part in {"", ".", ".."}:
-            return "name-climbs", f"the component {part!r} is not a name"
-        if any("\udc80" <= c <= "\udcff" for c in part):
-            return "name-not-utf8", "the name is not valid UTF-8"
-        if git_alias(part):
-            return "git-name", f"some file system opens {part!r} as .git"
-        if found := _invisible(part):
-            called = unicodedata.name(found, "a control character")
-            return "name-control", f"the name holds U+{ord(found):04X} ({called})"
-        if part.startswith("-"):
-            return "name-dash", f"{part!r} starts with a dash"
-        if message := _windows(part):
-            return "name-windows", message
-        if len(bytes_of(part)) > _LONGEST:
-            return "name-long", f"a component has {len(bytes_of(part))} bytes"
+def _odd(part: str) -> tuple[str, str] | None:
+    if _ORDINARY.fullmatch(part) and not _DEVICES.fullmatch(part):
+        return None
+    if part in {"", ".", ".."}:
+        return "name-climbs", f"the component {part!r} is not a name"
+    if any("\udc80" <= c <= "\udcff" for c in part):
+        return "name-not-utf8", "the name is not valid UTF-8"
+    if git_alias(part):
+        return "git-name", f"some file system opens {part!r} as .git"
+    if found := _invisible(part):
+        called = unicodedata.name(found, "a control character")
+        return "name-control", f"the name holds U+{ord(found):04X} ({called})"
+    if part.startswith("-"):
+        return "name-dash", f"{part!r} starts with a dash"
+    if message := _windows(part):
+        return "name-windows", message
+    if len(bytes_of(part)) > _LONGEST:
+        return "name-long", f"a component has {len(bytes_of(part))} bytes"
     return None
 
 

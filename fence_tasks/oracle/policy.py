@@ -300,6 +300,12 @@ def covers(prefix: str, path: str) -> bool:
     return path == prefix or (prefix.endswith("/") and path.startswith(prefix))
 
 
+def is_candidate(path: str, policy: Policy) -> bool:
+    """True if the candidate is given this path: below `candidate.path`, and never oracle, gate or also."""
+    left_out = (*policy.protected, *policy.production.also)
+    return any(covers(p, path) for p in policy.candidate.path) and not any(covers(p, path) for p in left_out)
+
+
 def overlaps(one: str, other: str) -> bool:
     """True if one path is, or lies above or below, the other under any folding."""
     a, b = fold(one.removesuffix("/")) + "/", fold(other.removesuffix("/")) + "/"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..files import as_json, write_whole
 from ..model import REGULAR_MODES, Entry, Finding, RefusedError
-from ..oracle.audit import OracleFile, wants_content
-from ..oracle.policy import covers
+from ..oracle.audit import OracleFile, file_of
+from ..oracle.policy import is_candidate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -150,16 +150,9 @@ def read_oracle(store: Store, entries: Sequence[Entry], blake3: Callable[[bytes]
     `blake3` gives the hex digest of bytes. Links and submodules come without content.
     """
     regular = [e for e in entries if e.mode in REGULAR_MODES]
-    blobs = {e.path: None for e in regular}
-    files = [OracleFile(e.path, e.mode, e.oid) for e in entries if e.path not in blobs]
-    for entry, blob in zip(regular, store.contents([e.oid for e in regular]), strict=True):
-        files.append(
-            OracleFile(
-                entry.path, entry.mode, entry.oid, blob.size, blake3(blob.data),
-                hashlib.sha256(blob.data).hexdigest() if entry.path.endswith(".in") else "",
-                blob.data if wants_content(entry.path) else b"",
-            )
-        )  # fmt: skip
+    blobs = store.contents([e.oid for e in regular])
+    files = [file_of(entry, blob.data, blake3) for entry, blob in zip(regular, blobs, strict=True)]
+    files += [file_of(entry, None, blake3) for entry in entries if entry.mode not in REGULAR_MODES]
     return sorted(files, key=lambda f: f.path)
 
 
@@ -168,11 +161,7 @@ def export_candidate(store: Store, entries: Iterable[Entry], policy: Policy, fol
 
     Raises RefusedError with `base-candidate` for a submodule or an LFS pointer, whose files are not in the tree.
     """
-    left_out = (*policy.protected, *policy.production.also)
-    mine = [
-        e for e in entries
-        if any(covers(p, e.path) for p in policy.candidate.path) and not any(covers(p, e.path) for p in left_out)
-    ]  # fmt: skip
+    mine = [e for e in entries if is_candidate(e.path, policy)]
     # A link that base has stays out: it could point anywhere; what needs it fails on base too.
     if broken := next((e for e in mine if e.mode == "160000"), None):
         raise RefusedError(Finding("base-candidate", "a submodule's files are not in the repository", broken.path))

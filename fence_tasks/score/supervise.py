@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def supervise(argv: Sequence[str], *, seconds: float, cwd: str, env: Mapping[str, str], log: str) -> str | None:
-    """Run the scorer and answer None if it ended with status 0, else the rule: `scorer-died` or `scorer-hung`.
+def supervise(
+    argv: Sequence[str], *, seconds: float, cwd: str, env: Mapping[str, str], log: str
+) -> tuple[str | None, bytes]:
+    """Run the scorer; answer None if it ended with 0, else the rule (`scorer-died`, `scorer-hung`), and what
+    it wrote to standard output: a pipe, since a candidate might reach a file.
 
     `argv` is its command line, `seconds` its time, `cwd` its folder, `env` its whole environment, and `log` the
-    absolute path of the file that gets its output. When it has ended, it, its workers, and whatever the candidate
+    absolute path of the file that gets its standard error. When it has ended, it, its workers, and whatever the candidate
     started are killed. This process is made undumpable, because its memory holds what the scorer's does. Raises
     OSError if the scorer cannot be started.
     """
@@ -33,19 +36,30 @@ def supervise(argv: Sequence[str], *, seconds: float, cwd: str, env: Mapping[str
     try:
         with Path(log).open("ab") as output:
             scorer = subprocess.Popen(  # noqa: S603 - our own program
-                list(argv), cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                list(argv), cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=output,
                 start_new_session=True,
             )  # fmt: skip
+        said = bytearray()
+        reader = threading.Thread(target=_drain, args=(scorer, said), daemon=True)
+        reader.start()
         try:
             ended = ends_within(scorer.pid, seconds)
         finally:
             status = _kill(scorer)
             _reap(before)
-        if not ended:
-            return "scorer-hung"
-        return None if status == 0 else "scorer-died"
+        reader.join()
+        rule = "scorer-hung" if not ended else None if status == 0 else "scorer-died"
+        return rule, bytes(said)
     finally:
         _subreaper(on=False)
+
+
+def _drain(scorer: subprocess.Popen[bytes], said: bytearray) -> None:
+    """Read what the scorer writes, so that it never waits for room in the pipe."""
+    if scorer.stdout:
+        with scorer.stdout as stream:
+            while chunk := stream.read(1 << 16):
+                said += chunk
 
 
 def _kill(scorer: subprocess.Popen[bytes]) -> int:

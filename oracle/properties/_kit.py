@@ -42,6 +42,12 @@ def trees(api: Any) -> Any:
     return api.judging.git.trees
 
 
+def reader(api: Any) -> Any:
+    """A function on the candidate's side that makes of objects (id → bytes) what `difference` reads trees with."""
+    source = "lambda objects: lambda ids: [objects.get(oid) for oid in ids]"
+    return api.judging.git.subprocess.builtins.eval(source)
+
+
 def report(api: Any) -> Any:
     """The module that builds a verdict; `code_of` is its attribute."""
     return api.verdict

@@ -19,7 +19,7 @@ PIECES = st.one_of(
     st.sampled_from(COMMANDS), st.sampled_from(UNSEEN), st.sampled_from(CONTROLS), st.text("ab/é日.", max_size=3),
     st.characters(),
 )  # fmt: skip
-HOSTILE = st.lists(PIECES, min_size=1, max_size=6).map("".join)
+HOSTILE = st.lists(PIECES, min_size=1, max_size=6).map("".join).filter(lambda text: text.strip() != ":")
 
 
 def harmless(line: str) -> bool:

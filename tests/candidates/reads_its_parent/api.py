@@ -29,3 +29,9 @@ def parent():
 
 def me():
     return os.getpid()
+
+
+def about():
+    """This process as it sees itself: environment, descriptors, status and limits."""
+    with open("/proc/self/status") as status, open("/proc/self/limits") as limits:
+        return dict(os.environ), sorted(os.listdir("/proc/self/fd")), status.read(), limits.read()
