@@ -53,6 +53,17 @@ def demo(session: nox.Session) -> None:
     session.run("python", "tests/demo/demo.py", *session.posargs)
 
 
+@nox.session(default=False, venv_backend="virtualenv")
+def realworld(session: nox.Session) -> None:
+    """Fence three real libraries and score patches to them; then prove that a swapped expectation is noticed."""
+    _install(session, "tests")
+    command = ("python", "-m", "tests.realworld.realworld")  # virtualenv brings the pip that downloads the wheels
+    session.run(*command, *session.posargs)
+    if not session.posargs:
+        for swap in ("verdicts", "fixtures"):
+            session.run(*command, "--only", "semver", "--patch", "refactor", "--swap", swap, success_codes=[3])
+
+
 @nox.session(default=False)
 def docs(session: nox.Session) -> None:
     """Write the generated pages again: docs/rules.md and docs/verdicts.md."""

@@ -78,12 +78,45 @@ def staged(repository: Repository, tree: str) -> list[Change]:
         raise RefusedError(Finding("not-a-repository", "a bare repository has no index"))
     out = _run(repository.worktree, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", tree)[1]
     tokens = iter(out.split(b"\0"))
-    changes = []
-    for token in tokens:
-        if token:
-            old_mode, new_mode, old, new, _ = token.decode().removeprefix(":").split(" ")
-            changes.append(Change(text_of(next(tokens)), old_mode, new_mode, old, new))
-    return changes
+    return [_change(token, next(tokens)) for token in tokens if token]
+
+
+def _change(fields: bytes, path: bytes) -> Change:
+    """One row of git's raw format: ":<mode> <mode> <id> <id> <letter>" and, after a NUL, its path."""
+    old_mode, new_mode, old, new, _ = fields.decode().removeprefix(":").split(" ")
+    return Change(text_of(path), old_mode, new_mode, old, new)
+
+
+def history(root: str, most: int) -> list[list[Change]]:
+    """What each of the last `most` commits of HEAD's first-parent line changes against its first parent, newest first
+    and without rename detection. A merge is one entry; a commit without a parent, or one that changes nothing, none."""
+    out = _run(root, "log", f"--max-count={most}", "--first-parent", "--diff-merges=first-parent", "--min-parents=1",
+               "--raw", "-z", "--no-renames", "--no-abbrev", "--no-relative", "--ignore-submodules=none",
+               "--no-show-signature", "--no-notes", "--no-color", "--format=%x01%H", "HEAD", "--")[1]  # fmt: skip
+    commits: list[list[Change]] = []
+    tokens = iter(out.split(b"\0"))
+    for token in tokens:  # "\x01<commit>", then for each change its row and its path
+        row = token.lstrip(b"\n")
+        if row.startswith(b"\x01"):
+            commits.append([])
+        elif row.startswith(b":") and commits:
+            commits[-1].append(_change(row, next(tokens, b"")))
+        elif row:
+            raise git.GitError(Finding("gate-failed", f"git log: unexpected {text_of(row[:40])!r}"))
+    return [changes for changes in commits if changes]
+
+
+def main_branch(root: str) -> str:
+    """The branch that changes are merged into, as far as a clone knows: what origin's HEAD names, else `main` or
+    `master` if there is one, else the branch that is checked out, else `main`."""
+    there = _run(root, "symbolic-ref", "--quiet", "refs/remotes/origin/HEAD", allowed=(0, 1))[1]
+    if there:
+        return text_of(there).strip().removeprefix("refs/remotes/origin/")
+    for name in ("main", "master"):
+        if _run(root, "show-ref", "--verify", "--quiet", f"refs/heads/{name}", allowed=(0, 1))[0] == 0:
+            return name
+    here = _run(root, "symbolic-ref", "--quiet", "HEAD", allowed=(0, 1))[1]
+    return text_of(here).strip().removeprefix("refs/heads/") or "main"
 
 
 def dirty(root: str, *prefixes: str) -> list[str]:

@@ -7,15 +7,17 @@ Git's own formats: git-rev-parse(1), git-cat-file(1) --batch-command, git-merge-
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self
 
-from . import trees
-from .model import Entry, Finding, RefusedError, bytes_of, text_of
+from . import private, trees
+from .answers import Answers, EndedError
+from .model import TREE_MODE, Entry, Finding, RefusedError, bytes_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,26 +30,6 @@ _HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NAME = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\-][^\x00-\x20\x7f~^:?*\[\\]*")
 #: Bytes of requests written before their replies are read: they must fit a pipe's buffer (64 KiB), or both sides wait.
 _BATCH = 32 << 10
-
-_CONFIG = """\
-[core]
-\trepositoryformatversion = 1
-\tbare = true
-\tcommitGraph = false
-\tattributesFile = /dev/null
-\thooksPath = /dev/null
-\tfsmonitor = false
-[extensions]
-\tobjectFormat = {format}
-[merge]
-\trenames = true
-\tdirectoryRenames = conflict
-\trenameLimit = 7000
-\tconflictStyle = merge
-\trenormalize = false
-[diff]
-\talgorithm = histogram
-"""
 
 
 class GitError(RefusedError):
@@ -101,7 +83,6 @@ def environment() -> dict[str, str]:
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_GRAFT_FILE": os.devnull,
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "",
@@ -129,7 +110,8 @@ def run(
         )  # fmt: skip
     except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
         raise RefusedError(Finding("not-a-repository", f"{cwd}: {error.strerror}")) from error
-    if done.returncode not in allowed:
+    # An allowed code means an answer only if git does not complain: merge-base ends in 1 for a missing parent too.
+    if done.returncode not in allowed or (done.returncode and re.search(rb"^(?:error|fatal): ", done.stderr, re.MULTILINE)):
         raise _failure(args, text_of(done.stderr), cwd)
     return done.returncode, done.stdout
 
@@ -164,11 +146,13 @@ def locate(folder: str) -> Repository:
                   "--show-object-format", "--git-path", "objects", "--is-bare-repository", "--show-cdup"],
                  cwd=folder)  # fmt: skip
     lines = text_of(out).split("\n")
-    if len(lines) < 5 or lines[0] not in {"true", "false"}:
+    if (len(lines) in {5, 6} and lines[0] in {"true", "false"} and lines[3] not in {"true", "false"}) or len(lines) > 6:
+        raise RefusedError(Finding("not-a-repository", f"{folder!r}: a newline in the repository's path"))
+    if len(lines) not in {5, 6} or lines[0] not in {"true", "false"}:
         raise _failure(["rev-parse"], f"unexpected answer {lines[:1]}", folder)
-    shallow, hash_name, objects, bare, cdup = lines[:5]
+    shallow, hash_name, objects, bare, *cdup = lines[:-1]  # no cdup in a bare repository or inside .git
     partial = any(Path(objects, "pack").glob("*.promisor"))
-    worktree = "" if bare == "true" else os.path.realpath(Path(folder) / cdup)
+    worktree = "" if bare == "true" or not cdup else os.path.realpath(Path(folder) / cdup[0])
     incoming = os.environ.get("GIT_QUARANTINE_PATH", "")
     # Git makes it inside the object store (git-receive-pack(1), "QUARANTINE ENVIRONMENT"); no other place counts.
     inside = bool(incoming) and Path(os.path.realpath(incoming)).parent == Path(os.path.realpath(objects))
@@ -210,6 +194,12 @@ def _refs(repository: Repository) -> dict[str, str]:
     return {name: oid for oid, name in lines}
 
 
+def _write(process: subprocess.Popen[bytes], data: bytes) -> None:
+    """Write all of `data`; the pipe is empty and has room for it."""
+    if process.stdin:
+        process.stdin.write(data)
+
+
 class Store:
     """A repository's objects read through a private GIT_DIR, by one live `cat-file` process. Use with `with`."""
 
@@ -217,19 +207,10 @@ class Store:
         """Make the private GIT_DIR at `git_dir` (it may exist from an earlier step of the same run)."""
         self.repository = repository
         self.git_dir = git_dir
-        stores = [repository.objects, *repository.incoming]
         if not git_dir.exists():
-            for folder in ("objects/info", "refs"):
-                (git_dir / folder).mkdir(parents=True)
-            (git_dir / "HEAD").write_text("ref: refs/heads/none\n", "utf-8")
-            (git_dir / "config").write_text(_CONFIG.format(format=repository.object_format), "utf-8")
-            # One path a line; git reads a line that starts with a quote as C-quoted, and a newline ends it.
-            if any(path.startswith('"') or "\n" in path for path in stores):
-                raise RefusedError(Finding("not-a-repository", f"{stores[0]!r} has a name git cannot list"))
-            lines = "".join(f"{path}\n" for path in stores)
-            (git_dir / "objects/info/alternates").write_text(lines, "utf-8", "surrogateescape")
+            private.make(git_dir, repository.object_format, [repository.objects, *repository.incoming])
         self.env = {**environment(), "GIT_DIR": str(git_dir)}
-        self._process: subprocess.Popen[bytes] | None = None
+        self._live: tuple[subprocess.Popen[bytes], Answers] | None = None
 
     def __enter__(self) -> Self:
         """Answer the store itself; its process starts with the first question."""
@@ -237,59 +218,65 @@ class Store:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """End the live process."""
-        if self._process:
-            for stream in (self._process.stdin, self._process.stdout):
+        if self._live:
+            process, self._live = self._live[0], None
+            for stream in (process.stdin, process.stdout):
                 if stream:
                     stream.close()
-            self._process.wait()
-            self._process = None
+            process.wait()
 
     def _run(self, args: Sequence[str | bytes], **options: object) -> tuple[int, bytes]:
         return run(args, cwd=str(self.git_dir), env=self.env, **options)  # type: ignore[arg-type]
 
-    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        if self._process is None:
-            self._process = subprocess.Popen(  # noqa: S603
+    def _started(self) -> tuple[subprocess.Popen[bytes], Answers]:
+        if self._live is None:
+            process = subprocess.Popen(  # noqa: S603
                 [program(), "cat-file", "--batch-command", "--buffer"], cwd=self.git_dir, env=self.env,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
             )  # fmt: skip
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin and stdout  # noqa: S101, PT018 - both were asked for
-        return stdin, stdout
+            self._live = process, Answers(process.stdout.fileno() if process.stdout else -1)
+        return self._live
 
-    def ask(self, verb: str, names: Sequence[str], *, absent: bool = False) -> Iterator[Blob]:
+    def ask(self, verb: str, names: Sequence[str]) -> Iterator[Blob]:
         """One answer a name, in order. `verb` is `info` (no content) or `contents`.
 
-        A name that resolves to nothing is an empty answer if `absent` allows that. Raises RefusedError with
-        `object-missing` otherwise.
+        Raises RefusedError with `object-missing` where a name resolves to nothing or to bytes that are not its own.
         """
-        stdin, stdout = self._pipes()
         if any("\n" in name for name in names):
             raise GitError(Finding("gate-failed", "a name with a newline cannot be asked for"))
         longest = max(map(len, names), default=0) * 4 + 10  # bytes: UTF-8 takes at most 4 a character
         step = max(1, _BATCH // longest)
-        for start in range(0, len(names), step):
-            batch = names[start : start + step]
-            try:
-                stdin.write(b"".join(f"{verb} ".encode() + bytes_of(name) + b"\n" for name in batch) + b"flush\n")
-                stdin.flush()
-            except BrokenPipeError as error:
-                raise _failure(["cat-file"], "cat-file ended early", str(self.git_dir)) from error
-            for name in batch:
-                yield self._answer(stdout, name, content=verb == "contents", absent=absent)
+        complete = False
+        try:
+            for start in range(0, len(names), step):
+                yield from self._batch(verb, names[start : start + step])
+            complete = True
+        finally:
+            if not complete:  # answers are left unread: the next question must not get them
+                self.__exit__(None, None, None)
 
-    def _answer(self, stdout: IO[bytes], name: str, *, content: bool, absent: bool) -> Blob:
-        header = stdout.readline()
-        fields = header.rsplit(b" ", 2)
-        if absent and header == bytes_of(name) + b" missing\n":
-            return Blob("", "", 0, b"")
-        if len(fields) != 3 or not fields[2].strip().isdigit():
-            raise GitError(Finding("object-missing", f"{name} is not in the object store"))
-        size = int(fields[2])
-        data = stdout.read(size + 1)[:-1] if content else b""
-        if content and len(data) != size:
-            raise GitError(Finding("object-missing", f"{name} could not be read whole"))
-        return Blob(fields[0].decode(), fields[1].decode(), size, data)
+    def _batch(self, verb: str, names: Sequence[str]) -> Iterator[Blob]:
+        process, answers = self._started()
+        requests = b"".join(f"{verb} ".encode() + bytes_of(name) + b"\n" for name in names) + b"flush\n"
+        try:
+            _write(process, requests)
+            for name in names:
+                fields = answers.line().split()
+                if len(fields) != 3 or not fields[2].isdigit():
+                    raise GitError(Finding("object-missing", f"{name} is not in the object store"))
+                oid, kind, size = fields[0].decode(), fields[1], int(fields[2])
+                data = answers.block(size) if verb == "contents" else b""
+                if verb == "contents" and not self._is(oid, kind, data):
+                    raise GitError(Finding("object-missing", f"{oid} holds other bytes than its id says"))
+                yield Blob(oid, kind.decode(), size, data)
+        except (EndedError, BrokenPipeError) as error:
+            raise GitError(Finding("object-missing", f"the object store gives no answer: {error}")) from error
+
+    def _is(self, oid: str, kind: bytes, data: bytes) -> bool:
+        # Git checks an object's hash when it arrives, not when it is read: whoever can write the store could forge it.
+        made = hashlib.new(self.repository.object_format, b"%s %d\0" % (kind, len(data)), usedforsecurity=False)
+        made.update(data)
+        return made.hexdigest() == oid
 
     def contents(self, oids: Sequence[str]) -> Iterator[Blob]:
         """The blobs `oids` with content, in order."""
@@ -298,10 +285,10 @@ class Store:
     def commit_and_tree(self, oid: str) -> tuple[str, str]:
         """`(commit id, tree id)` of a commit or an annotated tag. Raises RefusedError with `revision-unknown`."""
         try:
-            commit, tree = self.ask("info", [f"{oid}^{{commit}}", f"{oid}^{{tree}}"])
+            (commit,) = self.ask("contents", [f"{oid}^{{commit}}"])
         except GitError as error:
             raise RefusedError(Finding("revision-unknown", f"{oid} is not a commit of this repository")) from error
-        return commit.oid, tree.oid
+        return commit.oid, commit.data.split(b"\n", 1)[0].removeprefix(b"tree ").decode()
 
     def merge_bases(self, base: str, head: str) -> tuple[str, ...]:
         """All best common ancestors of two commits, sorted; `()` if they share no history."""
@@ -336,10 +323,29 @@ class Store:
         return [Entry(c.new_mode, c.new_oid, f"{path}/{c.path}" if path else c.path) for c in found]
 
     def lookup(self, tree: str, paths: Sequence[str]) -> dict[str, str]:
-        """The object id at each of `paths` in a tree, "" where there is none."""
-        plain = [p for p in paths if "\n" not in p]  # a request is a line; audit lets no such name into the oracle
-        answers = self.ask("info", [f"{tree}:{p}" for p in plain], absent=True)
-        return {**dict.fromkeys(paths, ""), **{p: a.oid for p, a in zip(plain, answers, strict=True)}}
+        """The object id at each of `paths` in a tree, "" where there is none.
+
+        Folder by folder: to git itself, a path in a tree that is missing is a path that is not there.
+        """
+        folders: dict[str, dict[str, Entry]] = {}
+
+        def entries(oid: str) -> dict[str, Entry]:
+            if oid not in folders:
+                (data,) = self.read_trees([oid])
+                parsed = trees.parse(data, "", len(oid) // 2)[0] if data is not None else []
+                folders[oid] = {e.path: e for e in parsed}
+            return folders[oid]
+
+        found = {}
+        for path in paths:
+            oid, mode = tree, TREE_MODE
+            for part in path.split("/"):
+                entry = entries(oid).get(part) if mode == TREE_MODE else None
+                oid, mode = (entry.oid, entry.mode) if entry else ("", "")
+                if not entry:
+                    break
+            found[path] = oid
+        return found
 
     def not_blobs(self, oids: Sequence[str]) -> set[str]:
         """Those of `oids` that are no blobs. Raises RefusedError with `object-missing` for one that is not there."""
@@ -375,8 +381,10 @@ class Store:
             if any(part in {"", ".", ".."} for part in relative.split("/")):
                 raise RefusedError(Finding("gate-failed", "a path climbs out of the stage", entry.path))
             target = folder / relative
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with open(target, "xb") as file:  # noqa: PTH123 - "x": two entries are never one file
-                file.write(blob.data)
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                with target.open("xb") as file:  # "x": two entries are never one file
+                    file.write(blob.data)
+            except OSError as error:
+                raise RefusedError(Finding("gate-failed", f"cannot be staged: {error.strerror}", entry.path)) from error
             target.chmod(0o700 if entry.mode == "100755" else 0o600)
-

@@ -46,7 +46,8 @@ _PLAIN: dict[str, Any] = {"positional": [], "auto_shortflags": False}
         "also": "writable too, but never evidence: tests/, docs/, CHANGELOG.md; may be repeated, or hold commas",
         "api": "the module whose public names properties call (default: the only package there is)",
         "function": "the API's function from bytes to bytes for fixtures",
-        "dry_run": "say what would be written, and write nothing",
+        "ci": "the forge whose job is written too: github, or none (the default)",
+        "dry_run": "say what would be written and what share of past changes passes, and write nothing",
     },
 )
 def init_split(  # noqa: PLR0913 - one parameter an option is how Invoke reads them
@@ -57,13 +58,16 @@ def init_split(  # noqa: PLR0913 - one parameter an option is how Invoke reads t
     also: list[str] | None = None,
     api: str = "",
     function: str = "",
+    ci: str = "none",
     dry_run: bool = False,
 ) -> None:
     """Turn an existing repository into a fenced one: the kit, an oracle and a LOCK, staged and not committed.
 
+    Shows what share of the last 500 changes each choice of --production and --also would have let through.
+
     example: invoke init-split --into ../host --production src/ --api parsekit.api --function normalise
     """
-    ask = splitting.Ask(into, tuple(production or ()), tuple(also or ()), api, function)
+    ask = splitting.Ask(into, tuple(production or ()), tuple(also or ()), api, function, ci)
     _run(lambda: splitting.run(os.getcwd(), ask, dry=dry_run or _dry(c)))  # noqa: PTH109
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fence_tasks import git, trees
+from fence_tasks import answers, git, trees
 from fence_tasks.model import ABSENT, Change, Entry, RefusedError, bytes_of, text_of
 from tests.host import Host, policy
 
@@ -323,7 +323,10 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("raw", DAMAGED.values(), ids=DAMAGED)
-def test_bytes_that_are_not_those_of_the_id_are_an_error(repo: Host, stores: Stores, raw: bytes) -> None:
+def test_bytes_that_are_not_those_of_the_id_are_an_error(
+    repo: Host, stores: Stores, raw: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "SILENCE", 0.5)
     blob = repo.blob("hello\n")
     overwritten(repo, blob, raw)
     with within(3), pytest.raises(RefusedError) as error:

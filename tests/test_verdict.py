@@ -23,8 +23,9 @@ MISSED = replace(HELD, id="properties/rt.py::prop_size", counterexample="data = 
 MET = FixtureResult("fixtures/f/" + "0" * 64, "f", "e" * 64, "e" * 64)
 FACTS = verdict.Facts({"version": "0.1.0", "digest": "9" * 64}, "8" * 64, "7" * 64, 20261201, {"python": "3.11.7"},
                       {"level": "any"}, binding=True, steps={"fence": 0})  # fmt: skip
-#: The design, section 5.
+#: The design, section 5, and the account of section 10.
 KEYS = {
+    "account",
     "format", "verdict", "code", "subject", "binding", "repeatable", "base", "onto", "head", "merge_bases", "merge_result",
     "methods", "gate", "policy", "lock", "seed", "holdout", "versions", "isolation", "steps", "changes", "findings",
     "properties", "fixtures", "skips", "fixed", "regressed", "pre_existing", "needs",

@@ -8,16 +8,20 @@ import select
 import signal
 import subprocess
 from math import ceil
+from struct import Struct
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from .errors import CandidateFault
-from .protocol import HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-_PR_SET_DUMPABLE = 4
+#: A frame's length (docs/protocol.md).
+HEADER = Struct(">I")
+#: While an answer is waited for, `look` is called this often (seconds).
+LOOK_SECONDS = 0.25
+_PR_SET_DUMPABLE, _SIGNALLED = 4, 128
 _CHUNK = 1 << 16
 
 
@@ -31,13 +35,19 @@ def make_undumpable() -> None:
 class Process:
     """A program that gets two more arguments, the numbers of the pipes it reads requests from and answers to."""
 
-    def __init__(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], output: int, largest: int) -> None:
+    def __init__(
+        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], output: int, largest: int, wrapped: bool = False
+    ) -> None:
         """Start `argv` in a session of its own; its standard streams go to the file descriptor `output`, and a
-        frame may have `largest` bytes. Raises OSError."""
+        frame may have `largest` bytes. `wrapped` says that `argv` ends with 128 and the number of the signal that
+        killed the program within, as bwrap(1) does. Raises OSError."""
         read_request, self._requests = os.pipe()
         self._answers, write_answer = os.pipe()
         inherited = (read_request, write_answer)
         self._largest = largest
+        self._wrapped = wrapped
+        #: Called now and then while an answer is waited for; it may raise CandidateFault.
+        self.look: Callable[[], None] = lambda: None
         self._exit = -1
         try:
             self._child = subprocess.Popen(  # noqa: S603 - the worker, as the policy says
@@ -60,6 +70,11 @@ class Process:
         if self._exit >= 0:
             self._readable.register(self._exit, select.POLLIN)
 
+    @property
+    def pid(self) -> int:
+        """The number of the process that was started."""
+        return self._child.pid
+
     def exchange(self, frame: bytes | bytearray, end: float) -> memoryview:
         """Send one frame, and answer the content of the one that comes back by `end` (monotonic seconds).
 
@@ -80,12 +95,12 @@ class Process:
                 raise self._gone() from None
             if not left:
                 return
-            _wait(self._writable, end)
+            self._wait(self._writable, end)
 
     def _receive(self, end: float) -> memoryview:
         buffer = bytearray()
         while True:
-            _wait(self._readable, end)
+            self._wait(self._readable, end)
             try:
                 chunk = os.read(self._answers, _CHUNK)
             except BlockingIOError:  # its exit woke us, and a child of its own still holds the pipe
@@ -103,10 +118,19 @@ class Process:
             if len(buffer) == HEADER.size + size:
                 return memoryview(buffer)[HEADER.size :]
 
+    def _wait(self, poll: select.poll, end: float) -> None:
+        while (left := end - monotonic()) > 0:
+            if poll.poll(ceil(min(left, LOOK_SECONDS) * 1000)):
+                return
+            self.look()
+        raise CandidateFault("candidate-hung", "the candidate gave no answer in time")
+
     def _gone(self) -> CandidateFault:
         """The fault of a process whose pipe has ended."""
         by_itself = ends_within(self._child.pid, 1.0)
         status = self.kill()
+        if self._wrapped and status > _SIGNALLED:
+            status = _SIGNALLED - status
         if not by_itself:
             return CandidateFault("candidate-protocol", "the candidate closed its pipe")
         if status < 0:
@@ -141,12 +165,6 @@ def ends_within(pid: int, seconds: float) -> bool:
     finally:
         if fd >= 0:
             os.close(fd)
-
-
-def _wait(poll: select.poll, end: float) -> None:
-    left = end - monotonic()
-    if left <= 0 or not poll.poll(ceil(left * 1000)):
-        raise CandidateFault("candidate-hung", "the candidate gave no answer in time")
 
 
 def _pidfd(pid: int) -> int:

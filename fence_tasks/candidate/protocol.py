@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from .process import HEADER
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 VERSION: Final = 1
-HEADER: Final = Struct(">I")
 
 #: Codes of ext values.
 EXT_INT, EXT_TEXT, EXT_DECIMAL, EXT_COMPLEX, EXT_HANDLE = 1, 2, 3, 4, 5

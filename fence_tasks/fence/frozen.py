@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..model import Finding
 from ..oracle.names import below, fold
-from ..oracle.tests_in import parsed, tests
+from ..oracle.tests_in import definitions, parsed, tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from ..oracle.freezes import Case
 
 SHORTEST = 64  # bytes of a frozen case, as stored and normalised, below which a copy proves nothing
-_LINE_COMMENT = re.compile(rb"(?:#|//|--\s).*")
+#: Comments as one line can show them: to its end, within it, and the lines of a block.
+_COMMENT = re.compile(rb"^\s*\*(?!\w).*|/\*.*?(?:\*/|$)|(?:#|//|--\s).*")
 _NOISE = re.compile(rb"[\s'\"`]+")
 
 
@@ -44,7 +45,7 @@ def normalise(content: bytes) -> bytes:
     Line by line and without context, so that nothing around a pasted case (an open quote, a comment's start) can
     make the same lines read as other ones.
     """
-    return b"".join(_NOISE.sub(b"", _LINE_COMMENT.sub(b"", line)) for line in content.splitlines())
+    return b"".join(_NOISE.sub(b"", _COMMENT.sub(b"", line)) for line in content.splitlines())
 
 
 def by_path(frozen: Sequence[Frozen], added: Iterable[str]) -> list[Finding]:
@@ -105,12 +106,12 @@ def by_name(frozen: Sequence[Frozen], texts: Sequence[Text]) -> list[Finding]:
 
 
 def _defines(content: bytes, name: str, path: str) -> bool:
-    """True if `content` defines the test `name` ("test_x" or "Class.test_x")."""
+    """True if `content` defines `name` ("test_x" or "Class.test_x"), as whatever."""
     leaf = re.compile(rb"\b" + re.escape(name.rsplit(".", 1)[-1].encode()) + rb"\b")
     if not leaf.search(content):
         return False
     tree = parsed(content) if path.endswith(".py") else None
     if tree is not None:
-        return name in {found for found, _ in tests(tree)}
+        return name in {found for found, _ in definitions(tree)}
     # Other languages by token: the name, and its class if it has one.
     return all(re.search(rb"\b" + re.escape(part.encode()) + rb"\b", content) for part in name.split("."))

@@ -14,7 +14,7 @@ from ..oracle.policy import ORACLE, covers
 from . import frozen, paths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..model import Change
     from ..oracle.audit import OracleFile
@@ -45,9 +45,10 @@ class Patch:
 
 def judge(patch: Patch, policy: Policy) -> list[Finding]:
     """All findings of a patch under base's policy; `[]` means that the fence holds."""
-    findings = [_named(f, change, patch) for change in patch.changes for f in paths.judge_path(change, policy)]
-    findings += [Finding("tree-malformed", why, path) for path, why in patch.malformed]
     added = [c.path for c in patch.changes if c.added]
+    known = _known(patch.folders, added)
+    findings = [_named(f, change, patch) for change in patch.changes for f in paths.judge_path(change, policy, known)]
+    findings += [Finding("tree-malformed", why, path) for path, why in patch.malformed]
     findings += paths.clashes(added, patch.folders)
     findings += paths.repositories(added, patch.folders)
     findings += [Finding("oracle-copied", f"the same bytes as {evidence}", path) for path, evidence in patch.copies]
@@ -56,6 +57,16 @@ def judge(patch: Patch, policy: Policy) -> list[Finding]:
     findings += frozen.by_content(patch.cases, patch.texts)
     findings += frozen.by_name(patch.cases, patch.texts)
     return findings
+
+
+def _known(folders: Mapping[str, Sequence[str]], added: Sequence[str]) -> set[str]:
+    """Those of the changed folders that base has too: they hold something that the patch has not added."""
+    new, known = set(added), set()
+    for folder in sorted(folders, key=lambda f: f.count("/") + bool(f), reverse=True):
+        # What is below comes first; an entry that is no changed folder and not added is base's.
+        if any(path in known or (path not in new and path not in folders) for path in folders[folder]):
+            known.add(folder)
+    return known - {""}
 
 
 def is_peoples(changes: Sequence[Change], policy: Policy) -> bool:
@@ -80,9 +91,10 @@ def review(patch: Patch, policy: Policy, *, adoption: bool) -> list[Finding]:
         # On adoption there was no policy, so nothing outside its roots is stray.
         if not (adoption and finding.rule in {"stray-file", "outside-roots"}):
             findings.append(finding)
+    known = _known(patch.folders, [c.path for c in patch.changes if c.added])
     for change in patch.changes:
         if _owned(change.path, policy):
-            findings += paths.entry(change)
+            findings += paths.entry(change, known)
     gate = [c.path for c in patch.changes if (f := paths.protected(c.path, policy)) and f.rule in _TOUCHED[:2]]
     production = [c.path for c in patch.changes if paths.place(c.path, policy) == "roots"]
     if gate and production and not adoption:

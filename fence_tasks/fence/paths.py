@@ -13,7 +13,7 @@ from ..oracle import names, patterns
 from ..oracle.policy import FORGE_FILES, ORACLE, covers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from ..model import Change
     from ..oracle.policy import Policy
@@ -26,8 +26,9 @@ _RUNNERS = {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.
 _TASKS = {"noxfile.py", "tasks.py"}
 
 
-def judge_path(change: Change, policy: Policy) -> list[Finding]:
-    """The findings for one changed path of the merge result against base; `[]` means allowed.
+def judge_path(change: Change, policy: Policy, known: Collection[str] = ()) -> list[Finding]:
+    """The findings for one changed path of the merge result against base; `[]` means allowed. `known` are folders
+    that base has too.
 
     The first rule that denies wins, so that a path has one reason; notes come beside it.
     """
@@ -35,7 +36,7 @@ def judge_path(change: Change, policy: Policy) -> list[Finding]:
     if owned := protected(path, policy):
         return [owned]
     where = place(path, policy)
-    if found := entry(change):
+    if found := entry(change, known):
         return found
     if not change.deleted and (reserved := _reserved(change, where, policy)):
         return [reserved]
@@ -43,7 +44,8 @@ def judge_path(change: Change, policy: Policy) -> list[Finding]:
         return [_outside(change, policy)]
     if denied := next((p for p in policy.production.deny if patterns.matches(p, path)), ""):
         return [Finding("policy-denied", f"production.deny holds {denied!r}", path)]
-    if path.rsplit("/", 1)[-1] in _TASKS or _invoke_file(path.rsplit("/", 1)[-1]):
+    name = names.fold(path.rsplit("/", 1)[-1])
+    if name in _TASKS or _invoke_file(name):
         return [Finding("reserved-note", "task runners load a file of this name from the folder they start in", path)]
     return []
 
@@ -80,7 +82,7 @@ def place(path: str, policy: Policy) -> str:
     return best
 
 
-def entry(change: Change) -> list[Finding]:
+def entry(change: Change, known: Collection[str] = ()) -> list[Finding]:
     """Links, submodules, odd modes and odd names. What base has may go; a link of base's may not point elsewhere."""
     if not change.deleted and change.new_mode == LINK_MODE:
         return [Finding("link-added", "a symbolic link can point out of the roots", change.path)]
@@ -88,8 +90,12 @@ def entry(change: Change) -> list[Finding]:
         return [Finding("submodule-added", "a submodule's files are not in the patch", change.path)]
     if not change.deleted and change.new_mode not in REGULAR_MODES:
         return [Finding("mode-odd", f"has mode {change.new_mode}", change.path)]
-    # A path that base already has may keep an odd name: renaming it is not the proposer's job.
-    odd = names.oddity(change.path) if change.added else None
+    # What base already has may keep an odd name, path or folder: renaming it is not the proposer's job.
+    fresh = change.path
+    for folder in _folders_above(change.path):
+        if folder in known:
+            fresh = change.path[len(folder) + 1 :]
+    odd = names.oddity(fresh) if change.added else None
     return [Finding(odd[0], odd[1], change.path)] if odd else []
 
 

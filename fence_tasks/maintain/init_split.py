@@ -11,10 +11,10 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-from .. import __version__, checkout, files
+from .. import __version__, checkout, files, git
 from ..model import RefusedError
 from ..oracle import audit, freezes, lock, names, policy
-from . import layout, staged, vendored
+from . import ci, layout, share, staged, vendored
 from .refusals import blake3_hex, broken, shown, usage
 from .writing import MODE, put
 
@@ -38,10 +38,13 @@ class Ask:
     also: tuple[str, ...] = ()
     api: str = ""
     function: str = ""
+    ci: str = "none"
 
 
 def run(folder: str, ask: Ask, *, dry: bool = False) -> list[str]:
-    """Vendor the kit and write the oracle, staged; answer what to tell the person. Its own output is left as it is.
+    """Vendor the kit and write the oracle, staged; answer what to tell the person: first what share of the repository's
+    past changes the roots would have let through. Its own output is left as it is, but for a CI job that was not asked
+    for then.
 
     Raises TaskError: `usage` for bad roots and the like; 75 for a dirty tree, no commit yet, or files that are in the
     way. All is built before anything is written.
@@ -50,6 +53,7 @@ def run(folder: str, ask: Ask, *, dry: bool = False) -> list[str]:
         raise usage("--into is missing: which repository?", layout.EXAMPLE)
     if ask.function and not ask.function.isidentifier():
         raise usage(f"--function {ask.function!r} is not a function's name", layout.EXAMPLE)
+    ci.check(ask.ci)
     root = checkout.root_of(str(Path(folder, ask.into)))
     if not checkout.has_commits(root):
         raise broken("no-history", f"{root} has no commit yet", "commit the code first: a fence is built around it")
@@ -57,14 +61,27 @@ def run(folder: str, ask: Ask, *, dry: bool = False) -> list[str]:
     place = layout.of([e.path for e in index], ask.production, ask.also, ask.api)
     blake3 = blake3_hex()
     if _there(root, index):
-        return _again(root, index, place, ask, blake3)
+        _same(root, index, place, ask, blake3)
+        return _again(root, index, ask.ci, dry=dry)
     if dirty := checkout.dirty(root):
         raise broken("dirty-tree", f"not committed: {shown(dirty)}", "git stash --include-untracked, or commit first")
-    new = _files(root, index, place, ask.function, blake3)
+    new = _files(root, index, place, ask, blake3)
+    shares = _shares(root, index, policy.parse(new[policy.PATH]))
     if dry:
-        return [f"would write and stage {len(new)} files in {root}:", *(f"  {path}" for path in new)]
+        return [*shares, f"would write and stage {len(new)} files in {root}:", *(f"  {path}" for path in new)]
     put(root, new)
-    return _told(root, new)
+    return [*shares, *_told(root, new, ask.ci)]
+
+
+def _shares(root: str, index: Sequence[Entry], rules: policy.Policy) -> list[str]:
+    """The table of shares; where the history cannot be read, one line that says so: nothing depends on it."""
+    try:
+        history = checkout.history(root, share.LAST)
+        shallow = git.locate(root).shallow
+    except RefusedError as error:
+        return [f"shares: the history could not be read: {error}"]
+    found = [share.of(history, rules, choice) for choice in share.choices([e.path for e in index], rules)]
+    return share.as_lines(found, shallow=shallow)
 
 
 def _there(root: str, index: Sequence[Entry]) -> bool:
@@ -81,10 +98,10 @@ def _there(root: str, index: Sequence[Entry]) -> bool:
     return any(name in tops for name in wanted)
 
 
-def _again(
+def _same(
     root: str, index: Sequence[Entry], place: layout.Layout, ask: Ask, blake3: Callable[[bytes], str]
-) -> list[str]:  # fmt: skip
-    """The answer where the fence stands already as it was asked for. Raises TaskError where it is another one."""
+) -> None:  # fmt: skip
+    """Raise TaskError where the fence that stands is not the one asked for."""
     kit, recorded = vendored.read(root, index)
     try:
         rules = staged.policy_of(staged.oracle(root, blake3))
@@ -105,20 +122,32 @@ def _again(
         if has != asked:
             raise broken("clash", f"{key} is {has!r} there, not {asked!r}",
                          "edit the policy, git add it, invoke relock, commit", policy.PATH)  # fmt: skip
-    return [f"{root} is fenced already, with this kit and these roots; nothing changed", "next: invoke check"]
+
+
+def _again(root: str, index: Sequence[Entry], forge: str, *, dry: bool) -> list[str]:
+    """The answer where the fence stands already; a CI job that was not asked for then is added."""
+    known = f"{root} is fenced already, with this kit and these roots"
+    job = {} if ci.there(root, index, forge) else ci.new(root, index, forge)
+    if not job:
+        return [f"{known}; nothing changed", "next: invoke check"]
+    if dry:
+        return [f"{known}; would write and stage:", *(f"  {path}" for path in job)]
+    put(root, job)
+    return [f"{known}; staged:", *(f"  {path}" for path in job), *ci.told(root, forge), "next:    git commit"]
 
 
 def _files(
-    root: str, index: Sequence[Entry], place: layout.Layout, function: str, blake3: Callable[[bytes], str]
+    root: str, index: Sequence[Entry], place: layout.Layout, ask: Ask, blake3: Callable[[bytes], str]
 ) -> dict[str, bytes]:  # fmt: skip
-    """Everything that will be written, by path: kit, oracle, LOCK, and thin files where there are none."""
+    """Everything that will be written, by path: kit, oracle, LOCK, a CI job, and thin files where there are none."""
     kit = files.kit_files()
     new = {files.KIT_PATH + path: data for path, data in kit.items()}
     new[vendored.PATH] = vendored.render(kit, blake3)
     new |= {name: _template(f"{name}.txt") for name in THIN if not _kept(root, index, name)}
-    word = function or "your_function"
+    new |= (job := ci.new(root, index, ask.ci))
+    word = ask.function or "your_function"
     oracle = {
-        policy.PATH: _policy(index, place, function),
+        policy.PATH: _policy([*(e.path for e in index), *job], place, ask.function),
         "oracle/.gitattributes": _template("gitattributes.txt"),
         "oracle/properties/README.md": _filled("properties.md", {"function": word}),
         "oracle/fixtures/README.md": _template("fixtures.md"),
@@ -138,13 +167,13 @@ def _kept(root: str, index: Sequence[Entry], name: str) -> bool:
     return tracked or any(os.path.lexists(os.path.join(root, o.rstrip("/"))) for o in own)  # noqa: PTH118
 
 
-def _policy(index: Sequence[Entry], place: layout.Layout, function: str) -> bytes:
-    ci = [f for f in policy.FORGE_FILES if any(policy.covers(f, e.path) for e in index)] or list(_CI)
+def _policy(paths: Sequence[str], place: layout.Layout, function: str) -> bytes:
+    forges = [f for f in policy.FORGE_FILES if any(policy.covers(f, p) for p in paths)] or list(_CI)
     # Invoke loads a package tasks/ as it does tasks.py; where it is production, it cannot be gate as well.
-    packages = [f"{p}/" for p in THIN.values() if any(e.path == f"{p}/__init__.py" for e in index)
+    packages = [f"{p}/" for p in THIN.values() if f"{p}/__init__.py" in paths
                 and not any(policy.overlaps(f"{p}/", w) for w in (*place.roots, *place.also))]  # fmt: skip
     lists = {"roots": place.roots, "also": place.also, "imports": place.imports,
-             "gate": [files.KIT_PATH, *THIN, *packages, *ci]}  # fmt: skip
+             "gate": [files.KIT_PATH, *THIN, *packages, *forges]}  # fmt: skip
     words = {"api": place.api, "function": function}
     return _filled("policy.toml.txt", {
         **{k: _toml(v) for k, v in (lists | words).items()}, "seed": str(secrets.randbelow(2**63)),
@@ -164,7 +193,7 @@ def _filled(name: str, values: Mapping[str, str]) -> bytes:
     return Template(_template(name).decode()).substitute(values).encode("utf-8", "surrogateescape")
 
 
-def _told(root: str, new: Mapping[str, bytes]) -> list[str]:
+def _told(root: str, new: Mapping[str, bytes], forge: str) -> list[str]:
     here = ["git", "-C", root]
     mine = [p for p in new if not p.startswith(files.KIT_PATH)]
     kit = len(new) - len(mine)
@@ -176,6 +205,7 @@ def _told(root: str, new: Mapping[str, bytes]) -> list[str]:
     undo = shlex.join([*here, "rm", "-rfq", "--", files.KIT_PATH.rstrip("/"), *mine])
     return [
         *lines,
+        *ci.told(root, forge),
         f"next:    {shlex.join([*here, 'commit', '-m', 'Adopt the path fence'])}",
         "then:    write a property in oracle/properties/, or invoke add-fixture; invoke relock; commit; invoke check",
         "protect: let only people approve changes to oracle/ and to the gate paths that oracle/policy.toml names",

@@ -71,8 +71,13 @@ def audit(files: Iterable[OracleFile]) -> Audit:
 
     An oracle without `policy.toml` is malformed: whether there is an oracle at all is for the caller to say.
     """
-    by_path = {file.path: file for file in files}
+    listed = list(files)
+    by_path = {file.path: file for file in listed}
     findings = [fault for file in by_path.values() for fault in _entry(file)]
+    paths = [file.path for file in listed]
+    if len(paths) > len(by_path):
+        twins = sorted({path for path in paths if paths.count(path) > 1})
+        findings += [Finding("oracle-entry", "the name stands twice in its folder", path) for path in twins]
     rules = _read(policy.PATH, by_path, policy.parse, findings, missing="policy-malformed")
     locked = _read(lock.PATH, by_path, lock.parse, findings, missing="lock-missing")
     cases = _read(freezes.PATH, by_path, freezes.parse, findings, missing="manifest-malformed")

@@ -109,10 +109,10 @@ def _wrong(key: str, value: Any) -> str:
                 and type(value["first_parent_commits"]) is int and value["first_parent_commits"] > 0)  # fmt: skip
         return "" if good else "is not {commit, first_parent_commits}"
     if key == "retired_names":
-        good = isinstance(value, list) and all(isinstance(v, str) and v for v in value)
+        good = isinstance(value, list) and all(isinstance(v, str) and v and _encodable(v) for v in value)
         return "" if good else "is not a list of names"
-    if not isinstance(value, str):
-        return "is not a string"
+    if not isinstance(value, str) or not _encodable(value) or (key not in _REQUIRED and not value.strip()):
+        return "is not a text, or is empty"
     if key == "id" and not ID.fullmatch(value):
         return "is not a plain name of letters, digits, `_`, `.` and `-`"
     if key in {"retired_src_path", "frozen_path"} and (
@@ -122,6 +122,10 @@ def _wrong(key: str, value: Any) -> str:
     if key == "content_sha256" and not re.fullmatch(r"[0-9a-f]{64}", value):
         return "is not 64 hex digits"
     return ""
+
+
+def _encodable(value: str) -> bool:
+    return not any("\ud800" <= c <= "\udfff" for c in value)  # JSON can hold half of a surrogate pair
 
 
 def render(cases: tuple[Case, ...]) -> bytes:

@@ -13,10 +13,11 @@ from functools import lru_cache
 
 from ..model import bytes_of
 
-#: Code points that HFS+ ignores when it compares names (git, utf8.c `next_hfs_char`), and default ignorables.
+#: What HFS+ ignores when it compares names (git, utf8.c `next_hfs_char`), and Unicode's Default_Ignorable_Code_Point.
 _IGNORABLE = dict.fromkeys(
-    [0x00AD, 0x034F, 0x061C, 0x180E, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F),
-     *range(0x2060, 0x2070), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000)]
+    [0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFEFF, 0xFFA0, *range(0x180B, 0x1810),
+     *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xFE00, 0xFE10),
+     *range(0xFFF0, 0xFFF9), *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000)]
 )  # fmt: skip
 _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\s*\..*)?", re.IGNORECASE)
 _SHORT = re.compile(r"[^.]{1,6}~[1-9][0-9]{0,5}(\.[^.]{0,3})?")

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..model import Finding, RefusedError
-from .names import fold
+from . import patterns
+from .names import below, oddity
 
 PATH = "oracle/policy.toml"
 FORMAT = 1
@@ -170,7 +171,7 @@ def parse(raw: bytes) -> Policy:
     try:
         text = raw.decode("utf-8")
         document = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, a number of 5,000 digits, 1,000 brackets
         line = re.search(r"at line (\d+)", str(error))
         raise RefusedError(_fault(f"not TOML: {error}", int(line.group(1)) if line else 1)) from error
     reader = _Reader(text)
@@ -184,11 +185,32 @@ def _fault(message: str, line: int) -> Finding:
     return Finding("policy-malformed", message, PATH, line)
 
 
+def _places(text: str) -> list[tuple[tuple[str, ...], int]]:
+    """What each line of a TOML file sets: (table and key, line from 1). For messages only; `tomllib` has no lines."""
+    places: list[tuple[tuple[str, ...], int]] = []
+    table: tuple[str, ...] = ()
+    quote = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if not quote:
+            if header := re.match(r"\s*\[\[?([^\]]+)\]", line):
+                table = _parts(header.group(1))
+                places.append((table, number))
+            elif assigned := re.match(r"\s*([^#=]+?)\s*=", line):
+                places.append(((*table, *_parts(assigned.group(1))), number))
+        for mark in re.findall(r"\"{3}|'{3}", line):  # a multi-line string hides what looks like a key
+            quote = "" if quote == mark else quote or mark
+    return places
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+
+
 class _Reader:
     """Reads one document and gathers its faults."""
 
     def __init__(self, text: str) -> None:
-        self.lines = text.splitlines()
+        self.places = _places(text)
         self.faults: list[Finding] = []
 
     def fault(self, section: str, key: str, message: str) -> None:
@@ -196,15 +218,13 @@ class _Reader:
         self.faults.append(_fault(f"{name}: {message}", self.line(section, key)))
 
     def line(self, section: str, key: str) -> int:
-        """The line, from 1, that sets `key` in `[section]`, else the section's own, else 1."""
-        here, found = "", 1
-        for number, line in enumerate(self.lines, 1):
-            if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
-                here = header.group(1).strip("\"'")
-                found = number if here == section else found
-            elif here == section and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
-                return number
-        return found
+        """The line, from 1, that sets `key` of `section`; else the section's first; else 1."""
+        wanted = tuple(part for part in (section, key) if part)
+        for path in (wanted, wanted[:1]):
+            for place, number in self.places:
+                if path and place[: len(path)] == path:
+                    return number
+        return 1
 
     def read(self, document: dict[str, Any]) -> Policy:
         version = document.pop("format", None)
@@ -224,7 +244,8 @@ class _Reader:
             else:
                 sections[name] = self.section(name, value)
         for section, key in sorted(_REQUIRED):
-            if key not in document.get(section, {}):
+            table = document.get(section, {})
+            if isinstance(table, dict) and key not in table:
                 self.fault(section, key, "is missing")
         policy = Policy(**sections)
         if not self.faults:
@@ -254,9 +275,12 @@ class _Reader:
                 return self.fault(section, key, "is not a list of strings")
             if at in _PATHS:
                 self.paths(section, key, value)
+            for pattern in value if key in {"permit", "deny"} else ():
+                if wrong := patterns.check(pattern):
+                    self.fault(section, key, f"the pattern {pattern!r} cannot be used: {wrong}")
             return tuple(value)
         if isinstance(default, float) and type(value) is int:
-            value = float(value)
+            value = float(max(min(value, 1 << 60), -1 << 60))  # beyond any range, and no overflow
         if type(value) is not type(default):
             return self.fault(section, key, f"is not a {type(default).__name__}")
         if at in _CHOICES and value not in _CHOICES[at]:
@@ -291,8 +315,8 @@ class _Reader:
             if any(covers(other, path) for other in (*policy.protected, *policy.production.also)):
                 self.fault("candidate", "path", f"{path!r} is oracle, gate or also, which is never loaded")
         requirements = policy.candidate.requirements
-        if requirements and not covers(ORACLE, requirements):
-            self.fault("candidate", "requirements", f"{requirements!r} is not under oracle/")
+        if requirements and (not covers(ORACLE, requirements) or oddity(requirements)):
+            self.fault("candidate", "requirements", f"{requirements!r} is not under oracle/, or no plain path")
 
 
 def covers(prefix: str, path: str) -> bool:
@@ -308,5 +332,4 @@ def is_candidate(path: str, policy: Policy) -> bool:
 
 def overlaps(one: str, other: str) -> bool:
     """True if one path is, or lies above or below, the other under any folding."""
-    a, b = fold(one.removesuffix("/")) + "/", fold(other.removesuffix("/")) + "/"
-    return a.startswith(b) or b.startswith(a)
+    return below(one.removesuffix("/"), other) or below(other.removesuffix("/"), one)

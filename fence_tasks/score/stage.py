@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 VERDICT, PLAN, RUN = "verdict.json", "plan.json", "run.json"
 STATE = "fence-tasks/runs"
+_LFS = b"version https://git-lfs.github.com/spec/v1\n"  # how every pointer starts (git-lfs, docs/spec.md)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,27 +87,37 @@ def begin(out: str, outside: Iterable[str]) -> Run:
     """
     folder = Path(os.path.abspath(out)) if out else _numbered()  # noqa: PTH100 - resolve() would follow a link
     _safe(folder, outside)
-    if folder.exists():
-        if any(folder.iterdir()) and not (folder / RUN).is_file():
-            raise _unsafe(folder, "holds something other than an earlier run")
-        for child in folder.iterdir():
-            shutil.rmtree(child) if child.is_dir() and not child.is_symlink() else child.unlink()
-    else:
+    if not folder.exists():
         folder.mkdir(parents=True, mode=0o700)
+    elif any(folder.iterdir()) and not _run_id(folder):
+        raise _unsafe(folder, "holds something other than an earlier run")
     folder.chmod(0o700)
     run = Run(folder, secrets.token_hex(16))
     run.record(RUN, {})
     run.record(VERDICT, {"format": 1, "verdict": "none", "code": 70, "findings": []})
+    for child in folder.iterdir():
+        if child.name not in {RUN, VERDICT}:
+            shutil.rmtree(child) if child.is_dir() and not child.is_symlink() else child.unlink()
     return run
 
 
 def resume(folder: str) -> Run:
     """The run that an earlier step began in `folder`. Raises RefusedError with `run-folder` if there is none."""
     path = Path(folder)
+    if not (found := _run_id(path)):
+        raise _unsafe(path, "holds no run")
+    return Run(path, found)
+
+
+def _run_id(folder: Path) -> str:
+    """The id of the run that a folder holds; "" if its `run.json` is none of ours."""
+    path = folder / RUN
     try:
-        return Run(path, json.loads((path / RUN).read_bytes())["run"])
-    except (OSError, ValueError, KeyError) as error:
-        raise _unsafe(path, f"holds no run ({error})") from error
+        record = json.loads(path.read_bytes()) if path.is_file() and not path.is_symlink() else None
+    except (OSError, ValueError, RecursionError):
+        return ""
+    found = record.get("run") if isinstance(record, dict) else None
+    return found if isinstance(found, str) and re.fullmatch(r"[0-9a-f]{32}", found) else ""
 
 
 def _unsafe(folder: Path, why: str) -> RefusedError:
@@ -136,7 +148,8 @@ def _safe(folder: Path, outside: Iterable[str]) -> None:
         status = path.stat()
         if path == folder and not path.is_dir():
             raise _unsafe(folder, "is not a folder")
-        if status.st_uid not in (os.getuid(), 0) or (status.st_mode & 0o022 and not status.st_mode & 0o1000):
+        sticky = status.st_mode & 0o1000 and path != folder  # as /tmp: others may add, but not replace
+        if status.st_uid not in (os.getuid(), 0) or (status.st_mode & 0o022 and not sticky):
             raise _unsafe(folder, f"can be changed by others: {path}")
     real = Path(os.path.realpath(folder))
     for other in outside:
@@ -165,7 +178,12 @@ def export_candidate(store: Store, entries: Iterable[Entry], policy: Policy, fol
     # A link that base has stays out: it could point anywhere; what needs it fails on base too.
     if broken := next((e for e in mine if e.mode == "160000"), None):
         raise RefusedError(Finding("base-candidate", "a submodule's files are not in the repository", broken.path))
-    store.export([e for e in mine if e.mode in REGULAR_MODES], folder)
+    regular = [e for e in mine if e.mode in REGULAR_MODES]
+    store.export(regular, folder)
+    for entry in regular:
+        with (folder / entry.path).open("rb") as file:
+            if file.read(len(_LFS)) == _LFS:
+                raise RefusedError(Finding("base-candidate", "an LFS pointer, not the file itself", entry.path))
 
 
 def export_oracle(store: Store, files: Iterable[OracleFile], folder: Path) -> None:

@@ -26,9 +26,9 @@ def supervise(
     it wrote to standard output: a pipe, since a candidate might reach a file.
 
     `argv` is its command line, `seconds` its time, `cwd` its folder, `env` its whole environment, and `log` the
-    absolute path of the file that gets its standard error. When it has ended, it, its workers, and whatever the candidate
-    started are killed. This process is made undumpable, because its memory holds what the scorer's does. Raises
-    OSError if the scorer cannot be started.
+    absolute path of the file that gets its standard error. When it has ended, it, its workers, and whatever the
+    candidate started are killed. This process is made undumpable, because its memory holds what the scorer's does.
+    Raises OSError if the scorer cannot be started.
     """
     make_undumpable()
     before = _children()

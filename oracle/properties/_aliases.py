@@ -50,11 +50,12 @@ def short(name: str, number: int, digest: str = "") -> str:
 @st.composite
 def component(draw: st.DrawFn, name: str) -> tuple[str, set[str]]:
     """Another name that some disk opens as `name`, and the kinds of folding that make it one."""
-    kinds = draw(st.sets(st.sampled_from(["case", "form", "twin", "ignored", "dots", "stream", "short"]), max_size=3))
+    kinds = draw(st.sets(st.sampled_from(["case", "form", "twin", "ignored", "dots", "stream"]), max_size=3))
     alias = name
-    if "short" in kinds:
+    if draw(st.booleans()):
         digest = draw(_HASHES)
         alias = short(alias, 1 if digest else draw(st.integers(1, 12)), digest)
+        kinds |= {"short"} if alias != name else set()
     if "case" in kinds:
         alias = "".join(draw(st.sampled_from([c, c.upper(), c.lower()])) for c in alias)
     if "twin" in kinds and "~" not in alias:  # short names are of ASCII

@@ -7,7 +7,7 @@ from typing import Any
 
 from _kit import report
 
-from fence_tasks.properties import cover, given, st
+from fence_tasks.properties import at_most, cover, given, st
 
 #: Marks of direction (Unicode TR 9) and characters without a width; each steers what a reader sees.
 UNSEEN = [chr(c) for c in (0xAD, 0x61C, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F),
@@ -40,6 +40,7 @@ def prop_whatever_is_escaped_is_harmless(api: Any, text: str) -> bool:
     return harmless(shown) and (shown == text or not legible)
 
 
+@at_most(30)
 @given(text=st.text("abcXYZ019 _-./()'\"=é日Ж", max_size=20))
 def prop_plain_text_is_shown_as_it_is(api: Any, text: str) -> bool:
     return bool(api.text.escape(text) == text)

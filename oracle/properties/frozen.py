@@ -12,7 +12,8 @@ from fence_tasks.properties import cover, given, st
 RETIRED = "src/tests/test_parse_timeout.py"
 STEPS = ["receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)", "receiver.settimeout(0.0001)",
          "receiver.sendto(bytes(1472), receiver.getsockname())", 'assert receiver.recv(2048) == bytes(1472), "late"',
-         "answer = parse(receiver.recv(2048), 2048)", "assert answer['ok'] is True and answer['written'] == 1472"]  # fmt: skip
+         "answer = parse(receiver.recv(2048), 2048)",
+         "assert answer['ok'] is True and answer['written'] == 1472"]  # fmt: skip
 BODIES = st.lists(st.sampled_from(STEPS), min_size=3, max_size=6)
 
 

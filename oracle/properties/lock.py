@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from _kit import audit, refused
 
-from fence_tasks.properties import cover, given, st
+from fence_tasks.properties import at_most, cover, given, st
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +70,7 @@ SPOILT: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@at_most(70)
 @given(digests=LOCKS, at=LINE, how=st.sampled_from([*SPOILT, "order", "no newline"]))
 def prop_what_is_no_lock_is_refused(api: Any, digests: dict[str, str], at: int, how: str) -> bool:
     rows = lines({**digests, "a": "a" * 64, "z": "b" * 64})

@@ -1,6 +1,9 @@
 """What must hold for TOML documents. The other reader is Python's own tomllib, which reads TOML 1.0; nothing is drawn
 that TOML 1.1 reads otherwise (times without seconds, `\\e`, `\\x`, line ends and last commas in inline tables)."""
 
+# `given` is typed for tests, which return None; so:
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import tomllib
@@ -11,7 +14,9 @@ from fence_tasks.properties import cover, given, st
 
 NAMES = st.sampled_from(["a", "b", "c-d", '"e f"', "'g.h'", "1", "a.b", "b . c", '"\\u00e9"'])
 WORDS = st.text(st.sampled_from("ab \t#=[]{}',.\u00e9\u2603\U0001f600"), max_size=8).map('"{}"'.format)
-ESCAPES = st.lists(st.sampled_from(["x", "\\t", "\\n", '\\"', "\\\\", "\\u00e9", "\\U0001F600", "\\ud800", "\\q"]), max_size=4)
+ESCAPES = st.lists(
+    st.sampled_from(["x", "\\t", "\\n", '\\"', "\\\\", "\\u00e9", "\\U0001F600", "\\ud800", "\\q"]), max_size=4
+)
 NUMBERS = st.one_of(
     st.integers(-(10**20), 10**20).map(str),
     st.floats(allow_nan=False).map(repr),
@@ -21,9 +26,13 @@ TIMES = st.one_of(
     st.dates().map(str),
     st.datetimes().map(lambda moment: moment.isoformat(timespec="microseconds")),
     st.times().map(lambda moment: moment.isoformat(timespec="seconds")),
-    st.sampled_from(["1979-05-27T07:32:00Z", "1979-05-27 00:32:00.5-07:00", "2024-02-30", "1979-05-27T24:00:00", "07:60:00"]),
+    st.sampled_from(
+        ["1979-05-27T07:32:00Z", "1979-05-27 00:32:00.5-07:00", "2024-02-30", "1979-05-27T24:00:00", "07:60:00"]
+    ),
 )
-LEAVES = st.one_of(WORDS, ESCAPES.map(lambda parts: f'"{"".join(parts)}"'), NUMBERS, TIMES, st.sampled_from(["true", "false", "True"]))
+LEAVES = st.one_of(
+    WORDS, ESCAPES.map(lambda parts: f'"{"".join(parts)}"'), NUMBERS, TIMES, st.sampled_from(["true", "false", "True"])
+)
 VALUES = st.recursive(LEAVES, lambda inner: st.one_of(
     st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]"),
     st.lists(st.tuples(NAMES, inner), max_size=2).map(lambda pairs: f"{{{', '.join(f'{k} = {v}' for k, v in pairs)}}}"),
@@ -54,10 +63,13 @@ def prop_reads_what_tomllib_reads(api: Any, lines: list[str]) -> bool:
     return outcome(api.loads, text) == owed
 
 
-@given(names=st.lists(BARE, min_size=1, max_size=6, unique=True), data=st.data(), form=st.sampled_from(["{} = 1", "[{}]"]))
-def prop_a_name_is_defined_once(api: Any, names: list[str], data: Any, form: str) -> bool:
-    twice = data.draw(st.sampled_from(names))
-    lines = [*(form.format(name) for name in names), form.format(twice)]
+@given(
+    names=st.lists(BARE, min_size=1, max_size=6, unique=True),
+    at=st.integers(0, 5),
+    form=st.sampled_from(["{} = 1", "[{}]"]),
+)
+def prop_a_name_is_defined_once(api: Any, names: list[str], at: int, form: str) -> bool:
+    lines = [form.format(name) for name in [*names, names[at % len(names)]]]
     try:
         api.loads("\n".join(lines) + "\n")
     except CandidateError as error:  # `except api.TOMLDecodeError` would need a class, and it is a handle
