@@ -80,7 +80,7 @@ def _parser() -> Parser:
     parser = Parser(prog="fence_tasks", description="Decide whether a patch may count as verified.")
     parser.add_argument("--version", action="version", version=__version__)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=Parser)
-    for add in (_fence, _score, _explain, _landed, _report, _steps):
+    for add in (_fence, _score, _explain, _landed, _report, _confinement, _steps):
         add(verbs)
     return parser
 
@@ -118,6 +118,7 @@ def score_options(parser: Parser) -> None:
     parser.add_argument("--base", default=None, metavar="REV", help="the commit to merge into")
     parser.add_argument("--head", default=None, metavar="REV", help="the commit proposed")
     parser.add_argument("--seed", type=int, default=None, metavar="N", help="another seed; the verdict does not bind")
+    parser.add_argument("--isolation", choices=("any",), default="", help="limits alone; the verdict does not bind")
     parser.add_argument("--adopt", action="store_true", help="base has no oracle yet: account for it; does not bind")
     parser.add_argument("--self-check", action="store_true", help="run HEAD's evidence on HEAD")
     _places(parser)
@@ -145,7 +146,7 @@ def request_of(options: argparse.Namespace, environ: Mapping[str, str]) -> dict[
     return {
         "base": given.get("base", "HEAD"), "head": given.get("head", "HEAD"), "onto": given.get("onto", ""),
         "repo": options.repo, "out": options.out, "seed": options.seed, "subject": "patch" if given else "self",
-        "adopt": options.adopt,
+        "adopt": options.adopt, "isolation": options.isolation, "ci": bool(environ.get("CI")),
     }  # fmt: skip
 
 
@@ -168,8 +169,7 @@ def run_fence(options: argparse.Namespace) -> int:
 def run_score(options: argparse.Namespace) -> int:
     """`score`: every step in turn, with this interpreter for the candidate."""
     run = steps.begin(request_of(options, os.environ))
-    if steps.fence(run, evidence=True) is Code.PASS:
-        steps.candidate(run, sys.executable, [])
+    if steps.fence(run, evidence=True) is Code.PASS and steps.candidate(run, sys.executable, []) is Code.PASS:
         for kind in steps.EVIDENCE_STEPS:
             steps.evidence(run, kind)
     return finish(run, evidence=True, quiet=options.quiet)
@@ -251,6 +251,21 @@ def _verdict_file(path: str) -> dict[str, Any]:
     if not isinstance(judged, dict) or judged.get("format") != 1 or "merge_result" not in judged:
         raise RefusedError(Finding("usage", f"{path} is not a finished verdict of format 1"))
     return judged
+
+
+def _confinement(verbs: Any) -> None:
+    _verb(verbs, "confinement", run_confinement, "say how this machine can confine a candidate", "confinement")
+
+
+def run_confinement(_: argparse.Namespace) -> int:
+    """`confinement`: 0, whatever this machine has."""
+    from .candidate import confine  # noqa: PLC0415 - one verb needs it
+
+    found = confine.measure(sys.executable, [], {})
+    sys.stdout.write(f"isolation {found.level}: {', '.join(found.applied)}\n")
+    sys.stdout.writelines(f"  not covered: {what}\n" for what in found.not_covered)
+    sys.stdout.writelines(f"  {text.escape(why)}\n" for why in found.missing)
+    return ALLOWED
 
 
 def _steps(verbs: Any) -> None:

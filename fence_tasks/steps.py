@@ -7,6 +7,7 @@ the verdict `none`.
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import tempfile
@@ -16,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import __version__, git, judging
+from .candidate import confine
 from .files import KIT, as_json
 from .model import Evidence, Finding, FixtureResult, Plan, PropertyResult, RefusedError
+from .oracle import policy as policies
 from .report import verdict as report
 from .rules import Code, code_of
 from .score import stage
@@ -27,11 +30,10 @@ if TYPE_CHECKING:
 
     from .score.stage import Run
 
-#: What a later issue builds; until then a policy that asks for it is refused, never half obeyed.
-NOT_COVERED = ("network", "writes outside scratch", "reading other files", "signals", "processes")
 FENCE, CANDIDATE, FIXTURES, PROPERTIES = "fence", "candidate", "fixtures", "properties"
 EVIDENCE_STEPS = (FIXTURES, PROPERTIES)
 PENDING = ("pending", "retiring")
+ISOLATION = ("level", "applied", "probe", "not_covered")
 NAMES = {FENCE: "fence.json", CANDIDATE: "candidate.json", FIXTURES: "fixtures.json", PROPERTIES: "properties.json"}
 
 
@@ -82,15 +84,37 @@ def _export(run: Run, store: git.Store, judged: judging.Judged, record: dict[str
 
 
 def candidate(run: Run, python: str, site: Sequence[str]) -> Code:
-    """Record the interpreter that runs the candidate and the folders of its installed requirements."""
-    run.record(NAMES[CANDIDATE], {"python": python, "site": list(site), "findings": []})
-    return Code.PASS
+    """Record the interpreter that runs the candidate, the folders of its installed requirements, and the confinement
+    that a probe has proved, if the policy asks for one."""
+    isolation, findings = confine.Isolation(), list[Finding]()
+    request, settings = _read(run, "request.json"), _read(run, NAMES[FENCE])["candidate"]
+    if settings["isolation"] == confine.CONFINED and not request.get("isolation"):
+        hidden = {"the oracle": run.stage / "oracle", "base's stage": run.stage / "base", "the run folder": run.folder,
+                  "the repository": Path(request["repo"])}  # fmt: skip
+        try:
+            isolation = confine.measure(python, site, {name: str(path) for name, path in hidden.items()})
+        except RefusedError as error:
+            findings += error.findings
+        else:
+            if isolation.level != confine.CONFINED:
+                findings.append(confine.missing_finding(isolation, policies.PATH))
+    run.record(NAMES[CANDIDATE], {
+        "python": isolation.python or python, "site": list(site), "findings": [asdict(f) for f in findings],
+        "isolation": asdict(isolation),
+    })  # fmt: skip
+    return code_of(findings)
 
 
 def evidence(run: Run, kind: str) -> Code:
-    """Run one kind of evidence (`fixtures` or `properties`) in a scorer process under a deadline, and record it."""
+    """Run one kind of evidence (`fixtures` or `properties`) in a scorer process under a deadline, and record it.
+
+    Nothing is run if the candidate's step ended in a finding: that is the verdict's.
+    """
     from .score import supervise  # noqa: PLC0415 - the fence does without it
 
+    if found := _read(run, NAMES[CANDIDATE])["findings"]:
+        run.record(NAMES[kind], asdict(Evidence()))
+        return code_of([Finding(**f) for f in found])
     scratch = run.folder / f"scratch-{kind}"
     scratch.mkdir(mode=0o700)
     job = run.folder / f"{kind}-job.json"
@@ -119,7 +143,8 @@ def _job(run: Run, kind: str, scratch: Path) -> tuple[dict[str, Any], float]:
     """`(the scorer's job, its deadline in seconds)`."""
     fenced, interpreter = _read(run, NAMES[FENCE]), _read(run, NAMES[CANDIDATE])
     settings, suite = fenced["candidate"], fenced["suite"]
-    request = _read(run, "request.json")
+    request, confined = _read(run, "request.json"), interpreter["isolation"]
+    seconds = 60 + _units(run.stage / "oracle", kind) * 3 * settings["budget_seconds"]
     launches = {}
     for side in ("head", "base"):
         (scratch / side).mkdir(mode=0o700)
@@ -128,6 +153,8 @@ def _job(run: Run, kind: str, scratch: Path) -> tuple[dict[str, Any], float]:
             "python": interpreter["python"], "site": interpreter["site"], "api": settings["api"],
             "imports": [str(root / path) for path in settings["imports"] or ["./"]], "scratch": str(scratch / side),
             "memory": settings["memory"], "call_seconds": settings["call_seconds"],
+            "cpu_seconds": int(seconds * (os.cpu_count() or 1)), "confinement": confined["confinement"],
+            "readable": [*confined["readable"], str(root)],
         }  # fmt: skip
     seed = request["seed"] if request["seed"] is not None else suite["seed"]
     job = {
@@ -135,7 +162,7 @@ def _job(run: Run, kind: str, scratch: Path) -> tuple[dict[str, Any], float]:
         "min_effective": suite["min_effective"], "budget_seconds": settings["budget_seconds"],
         "function": suite["function"], "only": "", **{kind: suite[kind] for kind in PENDING},
     }  # fmt: skip
-    return job, 60 + _units(run.stage / "oracle", kind) * 3 * settings["budget_seconds"]
+    return job, seconds
 
 
 def _units(oracle: Path, kind: str) -> int:
@@ -167,23 +194,25 @@ def verdict(run: Run, *, evidence: bool) -> dict[str, Any]:
     findings = [Finding(**f) for f in fenced["findings"]] if fenced else [_missing(FENCE)]
     plan = _plan_of(fenced)
     steps = {FENCE: int(code_of(findings))}
-    answers = []
+    answers, isolation = [], dict[str, Any]()
     if evidence and code_of(findings) is Code.PASS:
         made = run.read(NAMES[CANDIDATE])
         findings += [Finding(**f) for f in made["findings"]] if made else [_missing(CANDIDATE)]
-        for kind in EVIDENCE_STEPS:
-            answer = _recorded(run, kind)
-            steps[kind] = int(code_of(answer.findings))
-            answers.append(answer)
-        findings += _all_ran(run, answers)
+        isolation = {key: made["isolation"][key] for key in ISOLATION} if made and "isolation" in made else {}
+        if code_of(findings) is Code.PASS:
+            for kind in EVIDENCE_STEPS:
+                answer = _recorded(run, kind)
+                steps[kind] = int(code_of(answer.findings))
+                answers.append(answer)
+            findings += _all_ran(run, answers)
     fenced = fenced or {}
-    isolation = {"level": "any", "applied": ["limits"], "probe": {}, "not_covered": list(NOT_COVERED)}
+    findings += _lowered(request, fenced, [*findings, *(f for a in answers for f in a.findings)])
     facts = report.Facts(
         gate=fenced.get("gate", {"version": __version__}), policy=fenced.get("policy", ""), lock=fenced.get("lock", ""),
         account=tuple(fenced.get("account", [])),
         seed=request["seed"] if request["seed"] is not None else (fenced.get("suite") or {}).get("seed"),
         versions={"python": platform.python_version()},
-        isolation=isolation if answers else {}, steps=steps,
+        isolation=isolation, steps=steps,
         binding=bool(answers and plan and plan.subject != "self" and plan.onto and _as_asked(request)),
     )  # fmt: skip
     built = report.build(plan, fenced.get("changes", []), findings, answers, facts)
@@ -193,8 +222,17 @@ def verdict(run: Run, *, evidence: bool) -> dict[str, Any]:
 
 
 def _as_asked(request: dict[str, Any]) -> bool:
-    """True if nobody lowered what the policy asks for: another seed, or an adoption, binds nothing."""
-    return request["seed"] is None and not request["adopt"]
+    """True if nobody lowered what the policy asks for: another seed, an adoption, or less isolation binds nothing."""
+    return request["seed"] is None and not request["adopt"] and not request.get("isolation")
+
+
+def _lowered(request: dict[str, Any], fenced: dict[str, Any], findings: Sequence[Finding]) -> list[Finding]:
+    """In CI a pass that does not bind for want of isolation would be taken for one that does: it is refused."""
+    wanted = (fenced.get("candidate") or {}).get("isolation") == confine.CONFINED
+    if not (wanted and request.get("isolation") and request.get("ci")) or code_of(findings) is not Code.PASS:
+        return []
+    why = "CI is set and --isolation any lowered what the policy asks for"
+    return [Finding("isolation-missing", why, policies.PATH, remedy="leave --isolation out")]
 
 
 def _plan_of(fenced: dict[str, Any] | None) -> Plan | None:

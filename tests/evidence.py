@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fence_tasks.candidate.client import Launch
+from fence_tasks.candidate.launch import Launch
 from fence_tasks.score.suite import Job
 
 CANDIDATES = Path(__file__).with_name("candidates")

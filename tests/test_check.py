@@ -110,7 +110,6 @@ FAULTS: dict[str, tuple[Callable[[Host], None], str, str]] = {
     "no LOCK": (removed("oracle/LOCK"), "lock-missing", "oracle/LOCK"),
     "an executable property": (executable, "oracle-entry", ROUNDTRIP),
     "a key that no policy has": (replaced("format = 1", "format = 1\nsead = 3"), "policy-malformed", POLICY),
-    "isolation that this version lacks": (replaced('"any"', '"confined"'), "isolation-missing", POLICY),
     "a ban that this version lacks": (replaced('"report"\n[his', '"ban"\n[his'), "feature-missing", POLICY),
     "fixtures without a function": (replaced('"normalise"', '""'), "policy-malformed", POLICY),
     "a frozen case that is not there": (removed(FROZEN, locked=True), "manifest-malformed", MANIFEST),

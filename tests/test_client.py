@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
-from fence_tasks.candidate.client import Client, Launch
+from fence_tasks.candidate.client import Client
 from fence_tasks.candidate.errors import CATCHABLE, CandidateError, CandidateFault
+from fence_tasks.candidate.launch import Launch
 from fence_tasks.candidate.protocol import MisuseError
 from fence_tasks.model import RefusedError
 from tests.evidence import CANDIDATES, launch
@@ -57,7 +58,8 @@ def fault_of(action: Callable[[], object]) -> CandidateFault:
 def test_public_names_are_attributes_and_constants_are_values(api: Any) -> None:
     assert api.LIMIT == 64
     assert api.echo(1, [b"2"], a={3}) == (1, [b"2"], {"a": {3}})
-    for name in ("_private", "enum", "nothing"):
+    assert "enum" in api._fence_asker.names  # `__all__` adds to the plain names and hides none
+    for name in ("_private", "nothing"):
         with pytest.raises(AttributeError, match="no public name"):
             getattr(api, name)
     assert api["fields"]() == "a function of this name"
@@ -388,7 +390,8 @@ def test_a_missing_module_is_named(tmp_path: Path) -> None:
 def test_a_launch_is_plain_data(tmp_path: Path) -> None:
     settings = launch(CANDIDATES / "honest", tmp_path)
     document = json.loads(json.dumps(asdict(settings)))
-    assert Launch(**{**document, "site": tuple(document["site"]), "imports": tuple(document["imports"])}) == settings
+    lists = {name: tuple(document[name]) for name in ("site", "imports", "readable")}
+    assert Launch(**{**document, **lists}) == settings
 
 
 def test_chatter_is_thrown_away_and_does_not_fill_the_disk(start: Start) -> None:

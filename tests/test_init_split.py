@@ -70,7 +70,7 @@ def test_the_policy_says_what_was_typed_and_what_this_version_can_do(legacy: Hos
         ("src/",),
         "parsekit.api",
     )
-    assert (rules.candidate.isolation, rules.skips.unconditional) == ("any", "report")
+    assert (rules.candidate.isolation, rules.skips.unconditional) == ("confined", "report")
     assert rules.fixtures.function == "normalise"
     assert rules.gate.paths == ("fence_tasks/", "noxfile.py", "tasks.py", ".github/")
 

@@ -521,3 +521,15 @@ def test_findings_hold_no_input_of_the_evidence(bench: Bench) -> None:
     findings: list[Finding] = [*run_properties(job).findings, *run_fixtures(job).findings]
     assert len(findings) == 2
     assert not any("cannot flip" in finding.message for finding in findings)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["try:\n        return api.points(1)[0] == 'x'\n    except TypeError:\n        return True",
+     "try:\n        return str(api.points(1)[0]) != ''\n    except:\n        return True",
+     "try:\n        return api.echo(object())\n    except BaseException:\n        return True\n    finally:\n        pass"],
+)  # fmt: skip
+def test_a_misuse_that_a_property_swallows_is_no_pass(bench: Bench, body: str) -> None:
+    bench.oracle("properties/misuse.py", f"def prop_x(api):\n    {body}\n")
+    evidence = run_properties(bench.job(CANDIDATES / "objects", CANDIDATES / "objects"))
+    assert "oracle/properties/misuse.py" in [f.path for f in evidence.findings if f.rule == "property-malformed"], evidence

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from ..model import Finding, RefusedError
+from . import watch
 from .errors import CandidateError, CandidateFault, error_of
 from .handles import Api, Handle, Ref, ref_of
+from .launch import BUBBLEWRAP, SCRATCH_BYTES
 from .process import Process, make_undumpable
 from .protocol import VERSION, Codec, Limits, MisuseError, ProtocolError
 
@@ -19,48 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import TracebackType
 
+    from .launch import Launch
+
+
 _VALUE, _RAISED, _REFUSED, _MEMBER = range(4)
-_WORKER = str(Path(__file__).with_name("worker.py"))
 #: Importing may take longer than a call, by this factor, and a worker may say hello this much later (seconds).
 _IMPORT_CALLS, _HELLO_SECONDS = 4, 20.0
-_FILE_BYTES, _OPEN_FILES, _LOG_KEPT = 64 << 20, 256, 1 << 20
+_LOG_KEPT = 1 << 20
 #: Bounds of an exception as it is shown: characters, and names of classes.
 _TEXT, _NAMES = 2000, 16
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """How one revision's candidate is started.
-
-    `python` is an absolute interpreter, `site` the folders of its installed requirements, `imports` absolute
-    folders that come first, `api` the module's name, `scratch` an absolute folder (0700) that is its working
-    folder, HOME and TMPDIR, `memory` bytes of address space, `call_seconds` the longest call.
-    """
-
-    python: str
-    site: tuple[str, ...]
-    imports: tuple[str, ...]
-    api: str
-    scratch: str
-    memory: int
-    call_seconds: float
-
-    def argv(self) -> list[str]:
-        """The worker's command line, without the numbers of the pipes.
-
-        Not `-I`: it implies `-E`, and then no hash seed can be set, so that a candidate that walks over a set
-        would answer differently in each run. The environment is ours alone, and the worker drops its own folder
-        from the path. No `pycache_prefix`: it would compile the standard library at each start; the worker loads
-        no bytecode from the candidate's folders instead.
-        """
-        return [self.python, "-s", "-S", "-B", "-X", "utf8", _WORKER]
-
-    def environment(self) -> dict[str, str]:
-        """All that the worker's environment holds; nothing of the caller's."""
-        return {
-            "PATH": os.defpath, "HOME": self.scratch, "TMPDIR": self.scratch, "LANG": "C.UTF-8", "TZ": "UTC",
-            "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
-        }  # fmt: skip
 
 
 class Client:
@@ -79,6 +47,7 @@ class Client:
         self.names: frozenset[str] = frozenset()
         self.language = ""
         self.fault: CandidateFault | None = None
+        self.misuse: MisuseError | None = None
         self.calls = 0
         self.until = float("inf")
         self.limited = False
@@ -142,6 +111,11 @@ class Client:
         if self._log >= 0 and os.fstat(self._log).st_size > _LOG_KEPT:
             os.ftruncate(self._log, 0)
 
+    def misused(self, message: str) -> MisuseError:
+        """The error that a property gets for what cannot cross; remembered, since a property may swallow it."""
+        self.misuse = MisuseError(message)
+        return self.misuse
+
     # What handles and `api` ask.
 
     def get(self, ref: Ref) -> object:
@@ -183,14 +157,14 @@ class Client:
 
     def _alive(self, ref: Ref) -> int:
         if ref.generation != self.generation:
-            raise MisuseError("this handle's worker has ended; ask the API for the object again")
+            raise self.misused("this handle's worker has ended; ask the API for the object again")
         return ref.number
 
     def _number_of(self, handle: Handle) -> int:
         """The number that stands for `handle` as an argument; a name is turned into an object first."""
         ref = ref_of(handle)
         if ref.asker is not self:
-            raise MisuseError("a handle of the other revision's candidate cannot cross; send plain values")
+            raise self.misused("a handle of the other revision's candidate cannot cross; send plain values")
         if not ref.names:
             return self._alive(ref)
         if ref.held is None or ref_of(ref.held).generation != self.generation:
@@ -209,26 +183,25 @@ class Client:
         try:
             name = f"{scratch}/output-{secrets.token_hex(8)}.log"
             self._log = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            self._process = Process(
-                self.launch.argv(), cwd=scratch, env=self.launch.environment(), output=self._log,
-                largest=self.limits.frame,
-            )  # fmt: skip
+            self._process = self.launch.start(self._log, self.limits.frame)
         except OSError as error:
             if self.generation:  # it worked before: the candidate has removed or closed what it needs
                 self._fail("candidate-died", "its scratch folder cannot be used any more")
             reason = f"the candidate's worker cannot be started: {error.strerror}"
             raise RefusedError(Finding("environment", reason)) from error
+        self._process.look = self._look
         self.generation += 1
         self._released = []
 
+    def _look(self) -> None:
+        """Bound what no rlimit bounds. Raises CandidateFault."""
+        if self._process is not None:
+            watch.threads(self._process.pid)
+        if self.launch.confinement != BUBBLEWRAP:  # there it is a file system of its own, with a size
+            watch.scratch(self.launch.scratch, SCRATCH_BYTES)
+
     def _hello(self) -> None:
-        launch = self.launch
-        wanted = {
-            "version": VERSION, "api": launch.api, "imports": list(launch.imports), "site": list(launch.site),
-            "limits": asdict(self.limits),
-            "resources": {"RLIMIT_AS": launch.memory, "RLIMIT_FSIZE": _FILE_BYTES, "RLIMIT_NOFILE": _OPEN_FILES,
-                          "RLIMIT_CORE": 0},
-        }  # fmt: skip
+        wanted = self.launch.hello(asdict(self.limits))
         try:
             _, answer = self._ask(["hello", None, [], [self._codec.pack(wanted)], []], monotonic() + _HELLO_SECONDS)
         except (CandidateFault, CandidateError) as error:
@@ -248,7 +221,11 @@ class Client:
         if self.fault is not None:
             raise self.fault.again()
         pack = self._codec.pack
-        packed, named = [pack(arg) for arg in args], [pack(word) for word in words]
+        try:
+            packed, named = [pack(arg) for arg in args], [pack(word) for word in words]
+        except MisuseError as error:
+            self.misuse = error
+            raise
         self.calls += 1
         end = min(monotonic() + self.launch.call_seconds, self.until)
         return self._ask([verb, root, names, packed, named], end)
@@ -264,7 +241,8 @@ class Client:
         released, self._released = self._released, []
         try:
             frame = self._codec.frame([self._number, released, *request])
-        except MisuseError:
+        except MisuseError as error:
+            self.misuse = error
             self._released += released
             raise
         try:

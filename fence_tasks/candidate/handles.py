@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from .protocol import MisuseError
-
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .protocol import MisuseError
 
 
 class Asker(Protocol):
@@ -30,6 +30,9 @@ class Asker(Protocol):
 
     def release(self, number: int, generation: int) -> None:
         """Say that no handle of that number is left."""
+
+    def misused(self, message: str) -> MisuseError:
+        """The error to raise; it is remembered, in case the property swallows it."""
 
 
 class Ref:
@@ -111,7 +114,8 @@ class Api:
     def fields(self, handle: Handle, *names: str) -> list[Any]:
         """The values of several attributes of `handle`, in one question."""
         if type(handle) is not Handle:
-            raise MisuseError(f"api.fields asks about a handle, not a value of type {type(handle).__name__}")
+            why = f"api.fields asks about a handle, not a value of type {type(handle).__name__}"
+            raise self._fence_asker.misused(why)
         return self._fence_asker.fields(handle, names)
 
     def op(self, name: str, *args: Any) -> Any:
@@ -125,8 +129,8 @@ class Api:
 
 
 def _refusal(what: str, write: str) -> Callable[..., NoReturn]:
-    def refuse(*_: object) -> NoReturn:
-        raise MisuseError(f"a handle has no {what}, which would not ask the candidate; write {write}")
+    def refuse(handle: Handle, *_: object) -> NoReturn:
+        raise ref_of(handle).asker.misused(f"a handle has no {what}, which would not ask the candidate; write {write}")
 
     return refuse
 

@@ -17,7 +17,7 @@ _FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
 _HERE = Path(__file__).parent
 _WORKER = str(_HERE / "worker.py")
 #: What the worker reads of this folder before it is confined.
-_OWN = (_WORKER, str(_HERE / "landlock.py"), str(_HERE / "seccomp.py"))
+_OWN = tuple(str(_HERE / f"{name}.py") for name in ("worker", "restrict", "landlock", "seccomp"))
 _FILE_BYTES, _OPEN_FILES = 64 << 20, 256
 #: Bytes of a candidate's scratch folder as a whole.
 SCRATCH_BYTES = 256 << 20
@@ -79,7 +79,8 @@ class Launch:
 
     def hello(self, limits: dict[str, int]) -> dict[str, Any]:
         """What the worker is told first (docs/protocol.md); `limits` are those of one frame."""
-        resources = {"RLIMIT_AS": self.memory, "RLIMIT_FSIZE": _FILE_BYTES, "RLIMIT_NOFILE": _OPEN_FILES, "RLIMIT_CORE": 0}
+        resources = {"RLIMIT_AS": self.memory, "RLIMIT_FSIZE": _FILE_BYTES, "RLIMIT_NOFILE": _OPEN_FILES,
+                     "RLIMIT_CORE": 0}  # fmt: skip
         if self.cpu_seconds:
             resources["RLIMIT_CPU"] = self.cpu_seconds
         confine: dict[str, Any] | None = None
@@ -93,10 +94,9 @@ class Launch:
 
     def start(self, output: int, largest: int) -> Process:
         """Start the worker; see `Process`. Raises OSError."""
-        return Process(
-            self.argv(), cwd=self.scratch, env=self.environment(), output=output, largest=largest,
-            wrapped=self.confinement == BUBBLEWRAP,
-        )  # fmt: skip
+        process = Process(self.argv(), cwd=self.scratch, env=self.environment(), output=output, largest=largest)
+        process.wrapped = self.confinement == BUBBLEWRAP
+        return process
 
     def reads(self) -> list[str]:
         """All that a confined candidate may read and not write, without what lies below another path of it."""

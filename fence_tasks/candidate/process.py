@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 #: A frame's length (docs/protocol.md).
 HEADER = Struct(">I")
-#: While an answer is waited for, `look` is called this often (seconds).
 LOOK_SECONDS = 0.25
 _PR_SET_DUMPABLE, _SIGNALLED = 4, 128
 _CHUNK = 1 << 16
@@ -35,19 +34,18 @@ def make_undumpable() -> None:
 class Process:
     """A program that gets two more arguments, the numbers of the pipes it reads requests from and answers to."""
 
-    def __init__(
-        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], output: int, largest: int, wrapped: bool = False
-    ) -> None:
+    def __init__(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], output: int, largest: int) -> None:
         """Start `argv` in a session of its own; its standard streams go to the file descriptor `output`, and a
-        frame may have `largest` bytes. `wrapped` says that `argv` ends with 128 and the number of the signal that
-        killed the program within, as bwrap(1) does. Raises OSError."""
+        frame may have `largest` bytes. Raises OSError."""
         read_request, self._requests = os.pipe()
         self._answers, write_answer = os.pipe()
         inherited = (read_request, write_answer)
         self._largest = largest
-        self._wrapped = wrapped
-        #: Called now and then while an answer is waited for; it may raise CandidateFault.
+        #: True if `argv` ends with 128 and the number of the signal that killed the program within, as bwrap(1) does.
+        self.wrapped = False
+        #: Called every LOOK_SECONDS while answers are waited for; it may raise CandidateFault.
         self.look: Callable[[], None] = lambda: None
+        self._looked = monotonic()
         self._exit = -1
         try:
             self._child = subprocess.Popen(  # noqa: S603 - the worker, as the policy says
@@ -119,17 +117,19 @@ class Process:
                 return memoryview(buffer)[HEADER.size :]
 
     def _wait(self, poll: select.poll, end: float) -> None:
-        while (left := end - monotonic()) > 0:
-            if poll.poll(ceil(min(left, LOOK_SECONDS) * 1000)):
+        while (now := monotonic()) < end:
+            if now - self._looked >= LOOK_SECONDS:
+                self._looked = now
+                self.look()
+            if poll.poll(ceil(min(end - now, LOOK_SECONDS) * 1000)):
                 return
-            self.look()
         raise CandidateFault("candidate-hung", "the candidate gave no answer in time")
 
     def _gone(self) -> CandidateFault:
         """The fault of a process whose pipe has ended."""
         by_itself = ends_within(self._child.pid, 1.0)
         status = self.kill()
-        if self._wrapped and status > _SIGNALLED:
+        if self.wrapped and status > _SIGNALLED:
             status = _SIGNALLED - status
         if not by_itself:
             return CandidateFault("candidate-protocol", "the candidate closed its pipe")

@@ -49,7 +49,7 @@ class ProtocolError(Exception):
         self.too_big = too_big
 
 
-class MisuseError(TypeError):
+class MisuseError(BaseException):
     """A property asked for something that cannot cross, or used a handle as a value. It says what to write."""
 
 

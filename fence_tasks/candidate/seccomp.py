@@ -175,7 +175,7 @@ def _error(number: int) -> bytes:
 
 
 def _only(*checks: tuple[int, int, int, tuple[int, ...]], error: int = errno.EPERM) -> list[bytes]:
-    """Allowed if each check holds: argument, 1 for its upper half, mask, and the values of which the half must be one."""
+    """Allowed if each check holds: argument, 1 for its upper half, mask, and the values that the half may have."""
     code: list[bytes] = []
     for argument, half, mask, values in checks:
         code += [_load(4 + 2 * argument + half), _step(_AND, mask)]

@@ -1,8 +1,8 @@
 """The candidate's side: one program of the standard library alone that answers `docs/protocol.md`.
 
 Started as `python -s -S -B -X utf8 worker.py READ WRITE`, with the numbers of two pipes. 1. `hello` says what to
-limit and what to import, the limits are set, and this process gives up every privilege; 2. `import` loads the
-candidate's API module; 3. requests are answered until the pipe ends.
+limit and what to import, the limits are set, this process gives up every privilege and is confined; 2. `import`
+loads the candidate's API module; 3. requests are answered until the pipe ends.
 
 From step 2 on nothing here can be trusted: the scorer checks every byte.
 """
@@ -10,12 +10,9 @@ From step 2 on nothing here can be trusted: the scorer checks every byte.
 from __future__ import annotations
 
 import builtins
-import ctypes
 import importlib
 import operator
 import os
-import resource
-import signal
 import sys
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -40,8 +37,6 @@ FIXED = {0xCB: Struct(">d"), 0xCC: Struct(">B"), 0xCD: Struct(">H"), 0xCE: U32, 
 SIMPLE = {0xC0: None, 0xC2: False, 0xC3: True}
 SIZED = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xC7: 1, 0xC8: 2, 0xC9: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4, 0xDC: 2, 0xDD: 4}
 
-#: prctl(2) and capset(2): death of the parent, dumps and ptrace, privileges of programs, version 3 capabilities.
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, CAPABILITIES_V3 = 1, 4, 38, 0x20080522
 #: Bounds of an exception that crosses: characters of its text and of a name, names of its classes.
 TEXT, NAME, NAMES = 2000, 200, 16
 
@@ -148,18 +143,12 @@ def finder(folders: list[str]) -> Any:
     return hook
 
 
-def give_up_privileges() -> None:
-    """No capabilities (root could read the scorer's memory), no ptrace by another worker, death with the scorer."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    header, data = (ctypes.c_uint32 * 2)(CAPABILITIES_V3, 0), (ctypes.c_uint32 * 6)()
-    failed = [
-        libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
-        libc.capset(header, data),
-        libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0),
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0),
-    ]
-    if any(failed):
-        raise OSError(ctypes.get_errno(), f"privileges could not be given up: {failed}")
+def sibling(name: str) -> dict[str, Any]:
+    """What a file of this folder defines, from its source: it is no module that an import could meet."""
+    found: dict[str, Any] = {"__name__": name}
+    with open(os.path.join(os.path.dirname(__file__), name + ".py"), "rb") as file:  # noqa: PTH118, PTH120, PTH123
+        exec(compile(file.read(), file.name, "exec"), found)
+    return found
 
 
 class Worker:
@@ -353,8 +342,9 @@ class Worker:
     def imported(self) -> list[str]:
         """Import the API module; its public names are answered."""
         self.module = importlib.import_module(self.name)
-        names = getattr(self.module, "__all__", None)
-        return [str(n) for n in names] if names is not None else [n for n in dir(self.module) if n[:1] != "_"]
+        # `__all__` adds to the plain names: libraries list what `import *` should give, which is less than their API.
+        listed = [str(name) for name in getattr(self.module, "__all__", ())]
+        return [*listed, *(name for name in dir(self.module) if name[:1] != "_")]
 
     def hello(self, wanted: dict[str, Any]) -> list[Any]:
         """Apply what the scorer wants, before anything of the candidate is read; what this side is."""
@@ -363,12 +353,12 @@ class Worker:
         sys.path[:] = [*wanted["imports"], *(p for p in sys.path if p != here), *wanted["site"]]
         sys.path_hooks.insert(0, finder(wanted["imports"]))
         sys.argv[:] = ["candidate"]
-        for name, value in wanted["resources"].items():
-            kind = getattr(resource, name)
-            hard = resource.getrlimit(kind)[1]
-            bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(kind, (bound, bound))
-        give_up_privileges()
+        os.environ.pop("PWD", None)  # bubblewrap's
+        restrict = sibling("restrict")
+        restrict["limit"](wanted["resources"])
+        restrict["give_up_privileges"]()
+        if wanted["confine"] is not None:
+            restrict["confine"](**wanted["confine"], load=sibling)
         return [VERSION, "Python " + sys.version.partition(" ")[0]]
 
 

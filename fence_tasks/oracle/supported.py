@@ -15,7 +15,6 @@ def unsupported(policy: Policy) -> list[Finding]:
     """A finding for each thing that the policy asks for and that is refused (69) when a patch is scored."""
     skips = policy.skips
     wanted = (
-        ("isolation-missing", policy.candidate.isolation == "confined", 'isolation = "confined"'),
         ("feature-missing", "ban" in (skips.unconditional, skips.conditional, skips.deleted), "a ban on skips"),
         ("feature-missing", policy.candidate.adapter != "python", f"adapter = {policy.candidate.adapter!r}"),
         ("feature-missing", bool(policy.candidate.build), "a build"),

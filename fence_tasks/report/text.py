@@ -122,8 +122,10 @@ def _evidence(verdict: Mapping[str, Any]) -> list[str]:
             lines.append(f"{f['status']:8} {escape(f['id'])}")
             lines += [f"         {escape(line)}" for line in f["diff"]]
     isolation = verdict.get("isolation") or {}
-    if isolation.get("not_covered") and (verdict["properties"] or verdict["fixtures"]):
-        lines.append(f"isolation {isolation['level']}; not covered: {', '.join(isolation['not_covered'])}")
+    if isolation and (verdict["properties"] or verdict["fixtures"]):
+        by = f" ({', '.join(isolation['applied'])})" if isolation.get("applied") else ""
+        left = f"; not covered: {', '.join(isolation['not_covered'])}" if isolation["not_covered"] else ""
+        lines.append(f"isolation {isolation['level']}{by}{left}")
     return lines
 
 

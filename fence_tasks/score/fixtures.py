@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -28,22 +29,23 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class _Fixture:
     """One pair: the input's file and its path in the repository, the API's function, the expected digest, and the
-    adapter that is called instead of the function."""
+    adapter that is called instead of the function; `broken` if that cannot be loaded."""
 
     file: Path
     path: str
     function: str
     expected: str
-    adapter: Callable[[Any, bytes], object] | None
+    adapter: Path | None
+    broken: bool = False
 
     @property
     def id(self) -> str:
         """The name of the evidence: its path in the oracle, without the suffix."""
         return self.path.removeprefix("oracle/").removesuffix(".in")
 
-    def call(self, api: Any, data: bytes) -> object:
-        """What the candidate makes of `data`, through the adapter if there is one."""
-        return self.adapter(api, data) if self.adapter else api[self.function](data)
+    def call(self, api: Any, side: str, data: bytes) -> object:
+        """What the candidate of `side` makes of `data`, through the adapter if there is one."""
+        return _adapter(self.adapter, side)(api, data) if self.adapter else api[self.function](data)
 
 
 @dataclass(slots=True)
@@ -68,7 +70,7 @@ def run(job: Job, pair: Pair, progress: Callable[[str, str], None]) -> tuple[lis
     findings += [broken] if broken else []
     budget, results = _Budget(job.budget_seconds), []
     for fixture in fixtures:
-        if broken:
+        if broken or fixture.broken:
             word = status(met=False, pending=fixture.id in job.pending, retiring=fixture.id in job.retiring, good="met")
             results.append(FixtureResult(fixture.id, fixture.function, fixture.expected, "", word))
         else:
@@ -102,20 +104,21 @@ def _tried(pair: Pair, client: Client, budget: _Budget, fixture: _Fixture) -> tu
         return Outcome(FAULT, "candidate-hung", "the time for this function's fixtures is spent"), None
     try:
         pair.ready(client, start + left)
-        return _asked(client, fixture)
+        return _asked(client, key[0], fixture)
     except CandidateFault as fault:
         return Outcome(FAULT, fault.rule, pair.clean(fault.message)), None
     finally:
         budget.left[key] = left - (monotonic() - start)
 
 
-def _asked(client: Client, fixture: _Fixture) -> tuple[Outcome, bytes | None]:
+def _asked(client: Client, side: str, fixture: _Fixture) -> tuple[Outcome, bytes | None]:
     """Call the candidate twice: both answers must be bytes, the same, and the expected ones. Raises CandidateFault."""
     data = fixture.file.read_bytes()
+    client.misuse = None
     answers: list[bytes] = []
     for _ in range(2):
         try:
-            answer = fixture.call(client.api, data)
+            answer = fixture.call(client.api, side, data)
         except MisuseError as error:
             return Outcome(MISUSE, detail=shown.error(error)), None
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the candidate's exceptions, or the adapter's own
@@ -123,6 +126,8 @@ def _asked(client: Client, fixture: _Fixture) -> tuple[Outcome, bytes | None]:
         finally:
             if client.fault is not None:  # an adapter may have swallowed it
                 raise client.fault.again()
+        if client.misuse is not None:
+            return Outcome(MISUSE, detail=shown.error(client.misuse)), None
         if type(answer) is not bytes:
             return Outcome(NO_BYTES, detail=f"it gave a value of type {type(answer).__name__}"), None
         answers.append(answer)
@@ -148,23 +153,40 @@ def _discovered(root: Path, function: str) -> tuple[list[_Fixture], list[Finding
         elif not (parts[0] or function):
             findings.append(Finding("policy-malformed", "fixtures.function is empty, and the store holds some", path))
         else:
-            try:
-                adapter = _adapter(file.with_name(store.ADAPTER)) if parts[0] else None
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - the file's own code
+            adapter = file.with_name(store.ADAPTER)
+            wrong = _wrong(adapter) if parts[0] and adapter.exists() else ""
+            if wrong:
                 where = path.rsplit("/", 1)[0] + "/" + store.ADAPTER
-                findings.append(Finding("property-malformed", f"cannot be loaded: {shown.error(error)}", where))
-            else:
-                found.append(_Fixture(file, path, parts[0] or function, expected, adapter))
+                findings.append(Finding("property-malformed", f"cannot be loaded: {wrong}", where))
+            used = adapter if parts[0] and adapter.exists() else None
+            found.append(_Fixture(file, path, parts[0] or function, expected, used, bool(wrong)))
     return sorted(found, key=lambda fixture: fixture.id), list(dict.fromkeys(findings))
 
 
 @cache
-def _adapter(file: Path) -> Callable[[Any, bytes], object] | None:
-    """The `run` of a human-written adapter, None if there is none. Raises whatever its code raises."""
-    if not file.exists():
-        return None
-    module = ModuleType("_oracle_adapter")
+def _wrong(adapter: Path) -> str:
+    """Why an adapter cannot be loaded, or ""."""
+    try:
+        _adapter(adapter, "head")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the file's own code
+        return shown.error(error)
+    return ""
+
+
+@cache
+def _adapter(file: Path, side: str) -> Callable[[Any, bytes], object]:
+    """The `run` of a human-written adapter, loaded once for each side, so that nothing that one revision answered is
+    left for the other. It may import, at its top, files beside it. Raises whatever its code raises."""
+    folder, name = str(file.parent), f"_oracle_adapter_{side}_{file.parent.name}"
+    module = sys.modules[name] = ModuleType(name)  # dataclasses look their module up
     module.__file__ = str(file)
-    exec(compile(file.read_bytes(), str(file), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - people's
+    sys.path.append(folder)
+    try:
+        exec(compile(file.read_bytes(), str(file), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - people's
+    finally:
+        sys.path.remove(folder)
+        beside = [n for n, m in sys.modules.items() if (getattr(m, "__file__", None) or "").startswith(folder + "/")]
+        for helper in set(beside) - {name}:
+            del sys.modules[helper]  # another function's folder, or the other side, has its own
     run: Callable[[Any, bytes], object] = module.run
     return run

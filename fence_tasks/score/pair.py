@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from ..candidate.client import Client, Launch
+from ..candidate.client import Client
 from ..candidate.errors import CandidateFault
 from ..model import Finding
 from .calibrate import base_candidate
@@ -14,6 +14,8 @@ from .shown import scrubbed
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from ..candidate.launch import Launch
 
 
 class Pair:

@@ -8,14 +8,14 @@ import platform
 import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields
 from importlib.metadata import version
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, get_origin, get_type_hints
 
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from ..candidate.client import Launch
+from ..candidate.launch import Launch
 from ..model import Evidence, Finding, FixtureResult, PropertyResult
 from . import fixtures, properties
 from .pair import Pair
@@ -124,12 +124,15 @@ def _storage() -> Iterator[None]:
 
 
 def _made(kind: type[_T], document: Any, where: str) -> _T:
-    """An instance of the dataclass `kind` from JSON: every key is there, and every value is of its type.
+    """An instance of the dataclass `kind` from JSON: no key is unknown, what has no default is there, and every value
+    is of its type.
 
     Raises ValueError.
     """
     hints, values = get_type_hints(kind), dict[str, Any]()
-    if type(document) is not dict or document.keys() != hints.keys():
+    described: Any = kind
+    needed = {f.name for f in fields(described) if f.default is MISSING and f.default_factory is MISSING}
+    if type(document) is not dict or not needed <= document.keys() <= hints.keys():
         raise ValueError(f"{where}: not exactly the keys {', '.join(hints)}")
     for name, value in document.items():
         plain, values[name] = get_origin(hints[name]) or hints[name], value

@@ -58,6 +58,9 @@ class Trial:
         self._start = client.calls
         self._text = ""
         self._failed: tuple[Outcome, bytes | None, str] | None = None
+        for one in (client, reference):
+            if one is not None:
+                one.misuse = None
 
     @property
     def calls(self) -> int:
@@ -150,10 +153,13 @@ class Trial:
         self._digest.update(len(form).to_bytes(8, "big") + form)
 
     def _raise_faults(self) -> None:
-        """A property may have swallowed a fault (`except:`, `return` in `finally`); it counts all the same."""
+        """A property may have swallowed a fault or a misuse (`except:`, `return` in `finally`); it counts all the
+        same."""
         for client in (self._client, self._reference):
             if client is not None and client.fault is not None:
                 raise client.fault.again() from None
+            if client is not None and client.misuse is not None:
+                raise client.misuse from None
 
     def _fail(self, kind: str, detail: str) -> None:
         self._failed = (Outcome(kind, detail=detail, effective=self.effective), self.form, self._text)
