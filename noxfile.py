@@ -75,7 +75,7 @@ def lock(session: nox.Session) -> None:
     """Resolve every requirements file again, with hashes, for all platforms and Python 3.11 on."""
     session.install("uv")
     for name in ("fence_tasks/requirements/fence", "fence_tasks/requirements/scorer", "fence_tasks/requirements/tasks",
-                 "requirements/nox", "requirements/tests", "requirements/lint"):  # fmt: skip
+                 "fence_tasks/requirements/nox", "requirements/tests", "requirements/lint"):  # fmt: skip
         session.run(
             "uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header", "--no-annotate",
             "--python-version", "3.11", f"{name}.in", "-o", f"{name}.txt", *session.posargs,

@@ -236,7 +236,7 @@ CHEATS: dict[str, tuple[str, str | None]] = {
     "the noxfile": ("noxfile.py", MARK),
     "the kit's noxfile": ("fence_tasks/noxfile.py", MARK),
     "the kit's sessions": ("fence_tasks/nox_sessions.py", MARK),
-    "the kit's locked list": ("fence_tasks/templates/nox.txt", "nox==1.0\n"),
+    "the kit's locked list": ("fence_tasks/requirements/nox.txt", "nox==1.0\n"),
     "a module beside the gate": ("nox.py", MARK),
     "the owners": (".github/CODEOWNERS", "* @me\n"),
 }
@@ -334,10 +334,6 @@ def test_the_gate_is_started_hardened() -> None:
     assert '/nox/bin/python" -I -X pycache_prefix="$(mktemp -d -p "$RUNNER_TEMP")"' in last
     assert last.endswith("""grep --quiet '^ "binding": true' "$run/verdict.json"\n""")  # a lost --onto would end in 0 else
     assert "--require-hashes --only-binary :all:" in steps(TEXT)[1].script
-
-
-def test_its_locked_list_is_this_repositorys() -> None:
-    assert (KIT / "templates/nox.txt").read_bytes() == (KIT.parent / "requirements/nox.txt").read_bytes()
 
 
 def test_a_branch_with_a_patterns_letters_is_itself() -> None:
