@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import __version__, checkout, git
 from .fence import frozen, judge
-from .files import KIT, KIT_PATH, in_kit, kit_digest, kit_files
+from .files import KIT_PATH, in_kit, kit_digest, kit_files
 from .model import REGULAR_MODES, Finding, Plan, RefusedError
 from .oracle import audit
 from .oracle import policy as policies
@@ -133,13 +133,19 @@ def _patch(question: _Question, audited: audit.Audit) -> judge.Patch:
         elsewhere = {e.oid for e in store.listing(plan.base_tree) if not covers("oracle/", e.path)}
         secret = {f.path for f in audited.files if f.oid not in elsewhere}
         copies = {path: evidence for path, evidence in copies.items() if evidence in secret}
+    readable = [c for c in new if c.new_oid not in odd and not covers("oracle/", c.path)]
     return judge.Patch(
-        tuple(found.changes), {folder: [e.path for e in entries] for folder, entries in found.folders.items()},
-        tuple(malformed), tuple(store.touching(plan.base, plan.head, ["oracle/", *policy.gate.paths])),
-        frozenset(question.moved), _cases(store, plan, audited),
-        _texts(store, [c for c in new if c.new_oid not in odd and not covers("oracle/", c.path)]) if audited.cases
-        else (), tuple(copies.items()),
-    )  # fmt: skip
+        tuple(found.changes),
+        base=plan.base,
+        head=plan.head,
+        folders={folder: [e.path for e in entries] for folder, entries in found.folders.items()},
+        malformed=tuple(malformed),
+        touched=tuple(store.touching(plan.base, plan.head, ["oracle/", *policy.gate.paths])),
+        moved=frozenset(question.moved),
+        cases=_cases(store, plan, audited),
+        texts=_texts(store, readable) if audited.cases else (),
+        copies=tuple(copies.items()),
+    )
 
 
 def _cases(store: git.Store, plan: Plan, audited: audit.Audit) -> tuple[frozen.Frozen, ...]:
@@ -188,11 +194,10 @@ def blake3_hex() -> Callable[[bytes], str]:
     try:
         module = importlib.import_module("blake3")
     except ImportError as error:
-        requirements = KIT / "requirements" / "fence.txt"
-        raise RefusedError(
-            Finding("package-missing", "blake3 is not installed",
-                    remedy=f"pip install --require-hashes -r {requirements.name} (in {KIT_PATH}requirements/)")
-        ) from error  # fmt: skip
+        listed = f"{KIT_PATH}requirements/fence.txt"
+        install = f"python3 -m venv .venv && .venv/bin/pip install --require-hashes -r {listed}"
+        remedy = f"{install}, then start the gate with .venv/bin/python"
+        raise RefusedError(Finding("package-missing", "blake3 is not installed", remedy=remedy)) from error
     return lambda data: str(module.blake3(data).hexdigest())
 
 
@@ -214,5 +219,5 @@ def explain(folder: str, base: str, names: Sequence[str]) -> list[tuple[str, lis
         for n in range(len(parts)):
             folders.setdefault("/".join(parts[:n]), []).append("/".join(parts[: n + 1]))
     cases = tuple(frozen.Frozen(case, b"", case.retired_src_path in there) for case in audited.cases)
-    found = judge.judge(judge.Patch(tuple(changes), folders, cases=cases), audited.policy)
+    found = judge.judge(judge.Patch(tuple(changes), folders=folders, cases=cases), audited.policy)
     return [(c.path, [report.as_row(f) for f in found if f.path == c.path]) for c in changes]

@@ -23,7 +23,6 @@ from fence_tasks.maintain import ci, init_split
 from fence_tasks.nox_sessions import _INSTALL_KEEPS
 from fence_tasks.oracle import policy
 from tests.demo import demo
-from tests.host import KIT
 from tests.people import invoke, refusal, state
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ The steps are those of the design's section 6: 3 changes and history, 4 paths, 5
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -26,14 +27,16 @@ SHORTEST_COPY = 64  # bytes of an oracle file below which an equal blob proves n
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """What a range does. `changes` are base's tree against the merge result (or, on a conflict, what head adds to
-    every merge base); `folders` are the merge result's changed folders with their entries' paths; `malformed` are
-    (path, why) in those; `touched` are (commit, path) of the range that reach oracle or gate; `moved` are paths of
-    the changes that head itself left alone, so that only the merge put them there; `cases` are the frozen cases and
-    `texts` the changed files, read only where there are cases; `copies` are (path, oracle path) of production files
-    that newly hold an oracle file's bytes."""
+    """What a range does. `base` and `head` are commit ids; `changes` are base's tree against the merge result (or, on
+    a conflict, what head adds to every merge base); `folders` are the merge result's changed folders with their
+    entries' paths; `malformed` are (path, why) in those; `touched` are (commit, path) of the range that reach oracle
+    or gate; `moved` are paths of the changes that head itself left alone, so that only the merge put them there;
+    `cases` are the frozen cases and `texts` the changed files, read only where there are cases; `copies` are (path,
+    oracle path) of production files that newly hold an oracle file's bytes."""
 
     changes: tuple[Change, ...]
+    base: str = ""
+    head: str = ""
     folders: dict[str, list[str]] = field(default_factory=dict)
     malformed: tuple[tuple[str, str], ...] = ()
     touched: tuple[tuple[str, str], ...] = ()
@@ -114,8 +117,19 @@ def _named(finding: Finding, change: Change, patch: Patch) -> Finding:
     by = next((commit[:12] for commit, path in patch.touched if path == change.path), "")
     twin = next((c.path for c in patch.changes if change.deleted and c.added and c.new_oid == change.old_oid), "")
     message = done + (f" by {by}" if by else "") + (f" (the same content is {twin} there)" if twin else "")
-    remedy = f"take {change.path} out of {by} (rebase or amend), or a person opens that change alone" if by else ""
-    return replace(finding, message=message, remedy=remedy)
+    return replace(finding, message=message, remedy=_undo(change, by, patch) if by else "")
+
+
+def _undo(change: Change, by: str, patch: Patch) -> str:
+    """The commands that take one path out of the commit `by`."""
+    path = shlex.quote(change.path)
+    undo = f"git rm {path}" if change.added else f"git checkout {patch.base[:12]} -- {path}"
+    if patch.head.startswith(by):
+        commands = f"{undo} && git commit --amend --no-edit"
+    else:
+        amend = f"{undo} && git commit --amend --no-edit"
+        commands = f"git rebase -i {by}~1, mark it `edit`, {amend}, git rebase --continue"
+    return f"{commands}; or a person opens that change alone"
 
 
 def suspected_copies(changes: Sequence[Change], oracle: Sequence[OracleFile], policy: Policy) -> dict[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,12 +31,14 @@ SOON = 14  # days before an expiry from which it is mentioned
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was looked at and what was found. `rows` are findings as `verdict.json` writes them."""
+    """What was looked at and what was found. `rows` are findings as `verdict.json` writes them; `confinement` says in
+    lines what this machine can do, if the policy asks for it."""
 
     rows: tuple[dict[str, Any], ...]
     properties: int = 0
     fixtures: int = 0
     cases: int = 0
+    confinement: tuple[str, ...] = ()
 
     @property
     def faults(self) -> int:
@@ -60,9 +64,12 @@ def run(folder: str, *, staged_only: bool = False) -> Checked:
     rows = [as_row(f) for f in _audited(audited)]
     rows += _frozen(root, audited, index, int(time.time()))
     rows += _kit(root, index, blake3)
+    confinement: tuple[str, ...] = ()
     if not staged_only:
         rows += _work_tree(root, audited)
-    return Checked(tuple(rows), len(audited.properties), len(audited.fixtures), len(audited.cases))
+        if audited.policy and audited.policy.candidate.isolation == "confined":
+            confinement = _confinement()
+    return Checked(tuple(rows), len(audited.properties), len(audited.fixtures), len(audited.cases), confinement)
 
 
 def as_json(checked: Checked) -> dict[str, Any]:
@@ -70,6 +77,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
     return {
         "format": FORMAT, "ok": not checked.faults, "findings": list(checked.rows), "properties": checked.properties,
         "fixtures": checked.fixtures, "cases": checked.cases,
+        **({"confinement": list(checked.confinement)} if checked.confinement else {}),
     }  # fmt: skip
 
 
@@ -79,6 +87,7 @@ def as_lines(checked: Checked) -> list[str]:
     for row in sorted(checked.rows, key=lambda row: str(row["level"])):
         where = row["path"] + (f":{row['line']}" if row["line"] else "")
         lines += [f"{row['level']:5} {where}: {row['message']}  [{row['rule']}]", f"      -> {row['remedy']}"]
+    lines += [f"this machine: {line}" for line in checked.confinement]
     held = f"{checked.properties} property files, {checked.fixtures} fixtures, {checked.cases} frozen cases"
     if checked.faults:
         return [*lines, f"{checked.faults} to mend; {held}"]
@@ -165,6 +174,13 @@ def _kit(root: str, index: dict[str, Entry], blake3: Callable[[bytes], str]) -> 
     what = "differs from the kit that VENDORED.toml names" if recorded else f"{files.VENDORED} names no digest"
     remedy = "git log -- fence_tasks shows who edited it; git checkout COMMIT -- fence_tasks brings a version back"
     return [_error("kit-edited", files.KIT_PATH, what, remedy)]
+
+
+def _confinement() -> tuple[str, ...]:
+    """How this machine can confine a candidate, as the gate's own probe says."""
+    command = [sys.executable, "-I", str(files.KIT / "__main__.py"), "confinement"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603
+    return tuple(line.strip() for line in (done.stdout if done.returncode == 0 else done.stderr).splitlines())
 
 
 def _work_tree(root: str, audited: Audit) -> list[dict[str, Any]]:

@@ -53,9 +53,9 @@ def _range(store: git.Store, plan: Plan, head_tree: str) -> tuple[Plan, str, lis
     else:
         result, paths = store.merge(plan.base, plan.head)
         methods = ("merge", "squash")
-        typed = plan.names.get("base", plan.base)
-        conflicts = [Finding("merge-conflict", "base and head both change it", p, remedy=f"git merge {typed} into the "
-                             "branch, resolve, commit, push") for p in paths]  # fmt: skip
+        base, head = plan.names.get("base", plan.base), plan.names.get("head", plan.head)
+        remedy = f"git checkout {head} && git merge {base}, resolve the conflict, git commit, git push"
+        conflicts = [Finding("merge-conflict", "base and head both change it", path, remedy=remedy) for path in paths]
     if not conflicts and result == plan.base_tree:
         raise RefusedError(Finding("range-empty", "merging head changes nothing in base"))
     plan = replace(plan, merge_bases=bases, merge_result="" if conflicts else result,

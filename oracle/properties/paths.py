@@ -82,7 +82,7 @@ def prop_nothing_but_a_regular_file_enters(api: Any, path: str, old: str, new: s
 
 #: Names of which some are one file on a disk that folds case or composes accents.
 TWINS = st.sampled_from(["a", "A", "b.py", "B.py", "\u00e9", "E\u0301", "stra\u00dfe", "STRASSE"])
-TWIN_PATHS = st.lists(TWINS, min_size=1, max_size=2).map(lambda parts: "src/" + "/".join(parts))
+TWIN_PATHS = st.lists(TWINS, min_size=1, max_size=2).map("/".join)
 
 
 @given(there=st.sets(TWIN_PATHS, min_size=1, max_size=4), added=st.sets(TWIN_PATHS, min_size=1, max_size=2))
