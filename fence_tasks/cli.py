@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import traceback
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from . import __version__, judging, steps
+from . import __version__, git, judging, steps
 from .files import as_json
 from .model import Finding, RefusedError
 from .report import text, verdict
@@ -33,23 +34,31 @@ class Parser(argparse.ArgumentParser):
         raise RefusedError(Finding("usage", f"{self.prog}: {message}", remedy=f"{self.prog} --help"))
 
 
+#: Verbs whose 0 says that something is allowed or well.
+_ANSWERING = ("fence", "score", "explain", "landed")
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run one verb and answer its exit code; whatever goes wrong ends in one of the table's codes, never in 0."""
     try:
         options = _parser().parse_args(list(arguments))
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()  # here, where a full disk or a closed pipe still gets a code of ours
     except RefusedError as error:
         return refuse(error, arguments)
     except KeyboardInterrupt:
         sys.stderr.write("NONE 70  interrupted: no verdict was reached\n")
         return Code.INTERNAL
-    except SystemExit as error:  # argparse's --help and --version
-        return int(error.code or 0) and Code.INTERNAL
-    except BrokenPipeError:
-        return Code.INTERNAL
+    except SystemExit:  # argparse's --help and --version
+        # A branch may be called `--help`: where 0 is an answer, a help page is none.
+        return Code.USAGE if set(arguments[:1]) & set(_ANSWERING) else Code.PASS
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # so that Python's own flush at exit meets no fault
+        return refuse(RefusedError(Finding("gate-failed", f"the gate could not read or write: {error}")))
     except Exception:  # noqa: BLE001 - the one place that turns a fault of the gate into its code
         traceback.print_exc()
         return refuse(RefusedError(Finding("gate-failed", "the gate raised; the lines above say where")))
+    return code
 
 
 def refuse(error: RefusedError, arguments: Sequence[str] = (), called_from: str = ".") -> int:
@@ -65,10 +74,18 @@ def refuse(error: RefusedError, arguments: Sequence[str] = (), called_from: str 
     try:
         out = str(places.parse_known_args(list(arguments))[0].out)
         if out and error.findings[0].rule != "run-folder":
-            stage.begin(str(Path(called_from) / out), []).finish(built, {})
+            stage.begin(str(Path(called_from) / out), [_checkout(called_from)], Code.INTERNAL).finish(built, {})
     except (argparse.ArgumentError, OSError, RefusedError) as fault:
         sys.stderr.write(f"no verdict could be written: {text.escape(str(fault))}\n")
     return int(built["code"])
+
+
+def _checkout(folder: str) -> str:
+    """The work tree that a folder lies in; "" if there is none. No run folder may lie there."""
+    try:
+        return git.locate(folder).worktree
+    except RefusedError:
+        return ""
 
 
 def colours(stream: TextIO) -> bool:
@@ -102,7 +119,7 @@ def _fence(verbs: Any) -> None:
 
 def _places(parser: Parser) -> None:
     parser.add_argument("--repo", default=".", metavar="DIR", help="the judged repository (default: here)")
-    parser.add_argument("--out", default="", metavar="DIR", help="the run folder (default: a new numbered one)")
+    parser.add_argument("--out", default=None, metavar="DIR", help="the run folder (default: a new numbered one)")
     parser.add_argument("--onto", default=None, metavar="REF", help="the protected branch that base must be the tip of")
     parser.add_argument("--quiet", action="store_true", help="print the first line only")
 
@@ -129,6 +146,7 @@ def request_of(options: argparse.Namespace, environ: Mapping[str, str]) -> dict[
     given = {k: getattr(options, k) for k in ("base", "head", "onto") if getattr(options, k) is not None}
     if empty := [k for k, v in given.items() if not v]:
         raise _usage(f"--{empty[0]} is empty; was a variable not set?")
+    _not_empty(options)
     if ("base" in given) != ("head" in given):
         raise _usage("--base and --head go together")
     if options.self_check and given:
@@ -145,9 +163,14 @@ def request_of(options: argparse.Namespace, environ: Mapping[str, str]) -> dict[
             raise _usage(f"{variable} is set and no revisions are given; for a self-check say --self-check")
     return {
         "base": given.get("base", "HEAD"), "head": given.get("head", "HEAD"), "onto": given.get("onto", ""),
-        "repo": options.repo, "out": options.out, "seed": options.seed, "subject": "patch" if given else "self",
+        "repo": options.repo, "out": options.out or "", "seed": options.seed, "subject": "patch" if given else "self",
         "adopt": options.adopt, "isolation": options.isolation, "ci": bool(environ.get("CI")),
     }  # fmt: skip
+
+
+def _not_empty(options: argparse.Namespace) -> None:
+    if not options.repo or options.out == "":
+        raise _usage("--repo or --out is empty; was a variable not set?")
 
 
 def _usage(message: str) -> RefusedError:
@@ -156,11 +179,12 @@ def _usage(message: str) -> RefusedError:
 
 def run_fence(options: argparse.Namespace) -> int:
     """`fence BASE HEAD`: the data-only gate."""
-    if not options.base or not options.head or options.onto == "":
+    if not all((options.base, options.head, options.onto is None or options.onto)):
         raise _usage("a revision is empty; was a variable not set?")
+    _not_empty(options)
     run = steps.begin({
         "base": options.base, "head": options.head, "onto": options.onto or "", "repo": options.repo,
-        "out": options.out, "seed": None, "subject": "patch", "adopt": False,
+        "out": options.out or "", "seed": None, "subject": "patch", "adopt": False,
     })  # fmt: skip
     steps.fence(run, evidence=False)
     return finish(run, evidence=False, quiet=options.quiet)
@@ -178,10 +202,13 @@ def run_score(options: argparse.Namespace) -> int:
 def finish(run: stage.Run, *, evidence: bool, quiet: bool = False) -> int:
     """Write the verdict, print it, and answer its code."""
     built = steps.verdict(run, evidence=evidence)
-    request = run.read("request.json") or {}
-    again = f"nox -s score -- --base {built['base'][:12]} --head {built['head'][:12]}" if built["base"] else ""
+    request = run.read("request.json") or {"base": "", "head": ""}
+    # As it was typed: after a push, the same names mean the new commits.
+    typed = shlex.join(["nox", "-s", "score", "--", "--base", request["base"], "--head", request["head"]])
+    again = typed if built["base"] and built["subject"] != "self" else ""
     lines = text.render(built, request, colour=colours(sys.stdout), again=again)
-    sys.stdout.write(lines.split("\n", 1)[0] + "\n" if quiet else lines + f"{run.folder / stage.VERDICT}\n")
+    whole = f"{lines}The whole verdict:\n{run.folder / stage.VERDICT}\n"
+    sys.stdout.write(whole if not quiet else lines.split("\n", 1)[0] + "\n")
     return int(built["code"])
 
 
@@ -246,9 +273,10 @@ def _verdict_file(path: str) -> dict[str, Any]:
 
     try:
         judged = json.loads(Path(path).read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RefusedError(Finding("usage", f"{path} is not a verdict: {error}")) from error
-    if not isinstance(judged, dict) or judged.get("format") != 1 or "merge_result" not in judged:
+    keys = set(verdict.build(None, [], [], [], verdict.Facts()))
+    if not isinstance(judged, dict) or judged.get("format") != 1 or not keys <= set(judged):
         raise RefusedError(Finding("usage", f"{path} is not a finished verdict of format 1"))
     return judged
 

@@ -196,7 +196,7 @@ def blake3_hex() -> Callable[[bytes], str]:
     except ImportError as error:
         listed = f"{KIT_PATH}requirements/fence.txt"
         install = f"python3 -m venv .venv && .venv/bin/pip install --require-hashes -r {listed}"
-        remedy = f"{install}, then start the gate with .venv/bin/python"
+        remedy = f"{install}, then the same command with .venv/bin/python -I {KIT_PATH}__main__.py"
         raise RefusedError(Finding("package-missing", "blake3 is not installed", remedy=remedy)) from error
     return lambda data: str(module.blake3(data).hexdigest())
 
@@ -207,7 +207,9 @@ def explain(folder: str, base: str, names: Sequence[str]) -> list[tuple[str, lis
     repository = git.locate(folder)
     with tempfile.TemporaryDirectory() as scratch, git.Store(repository, Path(scratch) / "git") as store:
         tree = store.commit_and_tree(git.resolve(repository, [base])[base])[1]
-        audited = audit.audit(plans.oracle(store, tree, blake3_hex()))
+        if not (files := plans.oracle(store, tree, blake3_hex())):
+            raise RefusedError(Finding("not-adopted", f"{base} has no oracle/, so there is no policy", "oracle"))
+        audited = audit.audit(files)
         listing = store.listing(tree)
     if audited.policy is None:
         raise RefusedError(*audited.findings)

@@ -18,7 +18,6 @@ import nox.registry
 from . import cli, steps
 from .model import Finding, RefusedError
 from .rules import Code
-from .score import stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,12 +142,12 @@ def score_verdict(session: nox.Session) -> None:
         raise SystemExit(int(Code.INTERNAL))
 
 
-def _run(session: nox.Session) -> stage.Run:
+def _run(session: nox.Session) -> steps.Run:
     """This run, after refusing what would let a step run where something else may have written."""
     if session.posargs[:1] != ["--run"] or len(session.posargs) < 2:
         raise SystemExit(cli.refuse(RefusedError(Finding("usage", f"{session.name} is a step; run nox -s score"))))
     try:
-        run = stage.resume(session.posargs[1])
+        run = steps.resume(session.posargs[1])
         if session.venv_backend == "none":
             raise RefusedError(Finding("environment", "steps need an environment of their own: drop --no-venv and "
                                        "NOX_DEFAULT_VENV_BACKEND=none"))  # fmt: skip
@@ -160,7 +159,7 @@ def _run(session: nox.Session) -> stage.Run:
     return run
 
 
-def _step(session: nox.Session, run: stage.Run, step: str, requirements: str | None, *arguments: str) -> None:
+def _step(session: nox.Session, run: steps.Run, step: str, requirements: str | None, *arguments: str) -> None:
     """Install what a step needs, run it, and believe it only by its record."""
     if requirements:
         try:
@@ -173,7 +172,7 @@ def _step(session: nox.Session, run: stage.Run, step: str, requirements: str | N
         session.error(f"score-{step} recorded nothing")
 
 
-def _call(session: nox.Session, run: stage.Run, verb: str, *arguments: str) -> None:
+def _call(session: nox.Session, run: steps.Run, verb: str, *arguments: str) -> None:
     session.run(
         f"{session.bin}/python", "-I", str(KIT / "__main__.py"), verb, "--run", str(run.folder), *arguments,
         env=_environment(os.environ, ("NO_COLOR",)), include_outer_env=False,
@@ -200,7 +199,7 @@ def _cache(step: str) -> Path:
     return Path(home) / "fence-tasks" / ("fence" if step == steps.FENCE else "scorer")
 
 
-def _candidate_python(session: nox.Session, run: stage.Run, wanted: str) -> str:
+def _candidate_python(session: nox.Session, run: steps.Run, wanted: str) -> str:
     """The candidate's interpreter: the session's, or the one the policy names, which must be the same version.
 
     Nox has made the environment before the policy is read; another version is asked for by `nox --force-python`.
@@ -218,7 +217,7 @@ def _purelib(python: str) -> str:
     return str(folder or "")
 
 
-def _unavailable(run: stage.Run, step: str, why: str) -> None:
+def _unavailable(run: steps.Run, step: str, why: str) -> None:
     """Record that a step could not start, so that the verdict says 69 and not merely that nothing was recorded."""
     finding = {"rule": "environment", "message": why, "path": "", "line": 0, "remedy": ""}
     empty = {"properties": [], "fixtures": [], "versions": {}, "repeatable": True, "timings": {}}

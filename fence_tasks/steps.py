@@ -14,7 +14,7 @@ import tempfile
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import __version__, git, judging
 from .candidate import confine
@@ -28,8 +28,8 @@ from .score import stage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .score.stage import Run
-
+Run: TypeAlias = stage.Run  # what the Nox sessions hold of a run
+resume = stage.resume
 FENCE, CANDIDATE, FIXTURES, PROPERTIES = "fence", "candidate", "fixtures", "properties"
 EVIDENCE_STEPS = (FIXTURES, PROPERTIES)
 PENDING = ("pending", "retiring")
@@ -43,7 +43,7 @@ def begin(request: dict[str, Any]) -> Run:
     Raises RefusedError with `run-folder`, `not-a-repository` or one of git's.
     """
     repository = git.locate(request["repo"])
-    run = stage.begin(request["out"], [repository.worktree, repository.objects])
+    run = stage.begin(request["out"], [repository.worktree, repository.objects], Code.INTERNAL)
     run.record("request.json", {**request, "repo": repository.folder})
     run.record(stage.RUN, {"started": time.time(), "machine": platform.platform(), "folder": str(run.folder)})
     return run
@@ -264,6 +264,14 @@ def _all_ran(run: Run, answers: Sequence[Evidence]) -> list[Finding]:
     ran = {f.id for a in answers for f in a.fixtures}
     missing = [Finding("step-missing", "the fixture has no result", w) for w in sorted(wanted - ran)]
     properties = [p for a in answers for p in a.properties]
+    told = {p.id.partition("::")[0] for p in properties}
+    told |= {f.path.removeprefix("oracle/") for a in answers for f in a.findings}
+    missing += [
+        Finding("step-missing", "the file's properties have no result", path)
+        for path in sorted(digests)
+        if path.startswith("properties/") and path.endswith(".py") and path not in told
+        and b"\ndef prop_" in (run.stage / "oracle" / path).read_bytes()
+    ]  # fmt: skip
     if not missing and not ran and not properties and code_of(f for a in answers for f in a.findings) is Code.PASS:
         missing.append(Finding("no-evidence", "no property and no fixture was run", "oracle"))
     return missing

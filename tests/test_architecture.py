@@ -23,21 +23,23 @@ ROOT = Path(__file__).resolve().parents[1]
 KIT = ROOT / "fence_tasks"
 MODULES = {".".join(p.relative_to(KIT).with_suffix("").parts): p for p in sorted(KIT.rglob("*.py"))}
 
-#: Design, section 11: room → the rooms it may import (besides itself and the version). `trees` and `checkout` are git's
-#: side; `files` writes and digests for whoever needs it; `judging` is the fence's step. Decision 7 lets `maintain` ask the
+#: Design, section 11: room → the rooms it may import (besides itself and the version). `trees`, `answers`, `private`
+#: and `checkout` are git's side; `files` writes and digests for whoever needs it; `judging` is the fence's step. Decision 7 lets `maintain` ask the
 #: path rules.
 EVERYTHING = {"model", "rules", "oracle", "fence", "candidate", "score", "report", "git", "checkout", "trees", "files"}
 ARROWS: dict[str, set[str]] = {
     "model": set(), "files": set(), "properties": set(),
-    "rules": {"model"}, "trees": {"model"}, "git": {"model", "trees"}, "checkout": {"model", "git"},
+    "rules": {"model"}, "trees": {"model"}, "answers": set(), "private": {"model"},
+    "git": {"model", "trees", "answers", "private"}, "checkout": {"model", "git"},
     "oracle": {"rules", "model"},
     "fence": {"oracle", "rules", "model"},
     "candidate": {"model"},
     "score": {"candidate", "oracle", "git", "trees", "model", "files", "properties"},
     "report": {"oracle", "rules", "model"},
-    "maintain": {"git", "checkout", "oracle", "report", "model", "files", "fence"},
+    "maintain": {"git", "checkout", "oracle", "report", "rules", "model", "files", "fence"},
     "judging": EVERYTHING, "steps": EVERYTHING | {"judging"}, "cli": EVERYTHING | {"judging", "steps"},
-    "nox_sessions": {"steps", "maintain", "report", "cli"}, "invoke_tasks": {"steps", "maintain", "report", "cli"},
+    "nox_sessions": {"steps", "maintain", "report", "cli", "rules", "model"},
+    "invoke_tasks": {"steps", "maintain", "report", "cli", "rules", "model"},
     "__main__": {"cli"}, "noxfile": {"nox_sessions"}, "tasks": {"invoke_tasks"}, "__init__": set(),
 }  # fmt: skip
 PURE = ("oracle", "fence", "report", "trees", "model", "rules")

@@ -187,6 +187,25 @@ def test_an_empty_oracle_lacks_everything() -> None:
     assert {rule for rule, _ in found([])} == {"policy-malformed", "lock-missing", "manifest-malformed"}
 
 
+ENTRY = '[[pending]]\nid = "%s"\nowner = "net"\nticket = "NET-7"\nexpires_unix = 4000000000\n'
+PENDING = (("properties/roundtrip.py::prop_roundtrip", True), ("properties/gone.py::prop_x", False),
+           (f"fixtures/{STEM[-64:]}", True), ("fixtures/" + "0" * 64, False))  # fmt: skip
+
+
+@pytest.mark.parametrize(("evidence", "there"), PENDING)
+def test_pending_evidence_must_be_there(evidence: str, *, there: bool) -> None:
+    answer = audit(locked({**FILES, "oracle/pending.toml": (ENTRY % evidence).encode()}))
+    assert {f.rule for f in answer.findings} == (set() if there else {"pending-malformed"})
+    assert [e.id for e in answer.pending.pending] == [evidence]
+
+
+def test_only_what_the_audit_reads_is_asked_for_with_content() -> None:
+    read = {path for path in COUNTED if wants_content(path)}
+    assert read == {"oracle/policy.toml", "oracle/LOCK", "oracle/frozen/manifest.json", f"{STEM}.expected"}
+    assert wants_content("oracle/pending.toml")
+    assert not wants_content("oracle/properties/x.expected")
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.sampled_from(PATHS), st.data())
 def test_any_other_content_of_any_file_is_a_mismatch(path: str, data: st.DataObject) -> None:

@@ -7,6 +7,7 @@ import os
 import pty
 import py_compile
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -156,11 +157,24 @@ def test_a_refusal_is_printed_with_a_command_that_asks_the_same_again(host: Host
     assert host.fence(*again.groups()).code == 2, f"typed again: {again.group()}"
 
 
+def test_a_branch_named_like_a_command_is_printed_so_that_pasting_it_runs_nothing(host: Host) -> None:
+    proposed(host, "oracle/LOCK", "x\n")
+    name = "x;touch${IFS}owned;$(touch${IFS}owned)&'`touch${IFS}owned`\""
+    host.git("update-ref", f"refs/heads/{name}", "agent")
+    result = host.fence("main", name)
+    assert result.code == 2, str(result)
+    again = re.search(r"Again: (.+)$", result.stdout, re.MULTILINE)
+    assert again, result.stdout
+    assert shlex.split(again.group(1)) == ["nox", "-s", "score", "--", "--base", "main", "--head", name]
+
+
 def test_the_last_line_says_where_the_verdict_is(host: Host) -> None:
     proposed(host)
     result = host.fence("main", "agent")
     assert result.code == 0, str(result)
-    assert json.loads(Path(result.stdout.splitlines()[-1]).read_bytes()) == result.verdict
+    place = re.search(r"(/\S+/verdict\.json)$", result.stdout.splitlines()[-1])
+    assert place
+    assert json.loads(Path(place.group()).read_bytes()) == result.verdict
 
 
 def test_quiet_prints_the_first_line_only(host: Host) -> None:

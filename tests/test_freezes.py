@@ -125,6 +125,10 @@ def test_hostile_json_is_malformed_and_never_a_fault_of_the_gate(text: str) -> N
     assert all(f.message for f in faults(text.encode()))
 
 
+def test_json_that_cannot_be_read_is_reported_with_its_line() -> None:
+    assert [f.line for f in faults(b'{"cases": [\n  {"id": 1,\n  }\n]}')] == [3]
+
+
 def test_bytes_that_are_not_utf8_are_malformed() -> None:
     faults(b'{"cases": ["\xff"]}')
 

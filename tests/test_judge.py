@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -102,11 +103,15 @@ def test_a_protected_path_says_what_was_done_to_it(change: Change, says: str) ->
     assert message(patch(change), "oracle-touched") == says
 
 
-def test_the_commit_that_did_it_is_named_with_what_to_type() -> None:
-    it = patch(deleted("oracle/x"), touched=((COMMIT, "oracle/x"), ("f" * 40, "oracle/x")))
-    (finding,) = judge.judge(it, POLICY)
-    assert finding.message == f"deleted by {COMMIT[:12]}"
-    assert f"take oracle/x out of {COMMIT[:12]}" in finding.remedy
+def test_the_commit_that_did_it_is_named_with_the_commands_to_type() -> None:
+    base = "1f3c9a2" + "0" * 33
+    touched = ((COMMIT, "oracle/it's x"), ("f" * 40, "oracle/it's x"))
+    (older,) = judge.judge(patch(deleted("oracle/it's x"), touched=touched, base=base, head="f" * 40), POLICY)
+    assert older.message == f"deleted by {COMMIT[:12]}"
+    assert f"git rebase -i {COMMIT[:12]}~1" in older.remedy
+    assert f"git checkout {base[:12]} -- {shlex.quote(older.path)}" in older.remedy
+    (last,) = judge.judge(patch(added("oracle/it's x"), touched=touched, base=base, head=COMMIT), POLICY)
+    assert last.remedy.startswith(f"git rm {shlex.quote(last.path)} && git commit --amend")
 
 
 def test_a_rename_out_of_the_oracle_says_where_the_content_went() -> None:

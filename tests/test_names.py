@@ -30,6 +30,8 @@ ALIASES = (
     ("oracle\\x", "oracle/", "a backslash is a separator on Windows"),
     ("ORACLE~1/x", "oracle/", "a DOS short name"),
     ("or1a2b~1/x", "oracle/", "a hashed short name"),
+    ("or~1/x", "oracle/", "a short name of two letters"),
+    ("ORACLE~123456.D/x", "oracle/", "a short name with a long number"),
     ("ora\u200dcle/x", "oracle/", "HFS+ ignores joiners"),
     ("\ufefforacle/x", "oracle/", "HFS+ ignores the byte order mark"),
     ("ora\u00adcle/x", "oracle/", "ext4 ignores the soft hyphen"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from fence_tasks.oracle.patterns import matches
+from fence_tasks.oracle.patterns import check, matches
 from tests.host import plain
 
 if TYPE_CHECKING:
@@ -72,10 +72,11 @@ def ignored(folder: Path, questions: Sequence[tuple[str, str]]) -> list[bool]:
     repository = folder / "repository"
     if not repository.exists():
         subprocess.run(["git", "init", "--quiet", repository], env=plain(folder), check=True)
-    for number, (pattern, _) in enumerate(questions):
+    patterns = list(dict.fromkeys(pattern for pattern, _ in questions))
+    for number, pattern in enumerate(patterns):
         (repository / f"p{number}").mkdir(exist_ok=True)
         (repository / f"p{number}/.gitignore").write_text(pattern + "\n", "utf-8")
-    asked = [f"p{number}/{path}" for number, (_, path) in enumerate(questions)]
+    asked = [f"p{patterns.index(pattern)}/{path}" for pattern, path in questions]
     done = subprocess.run(
         ["git", "check-ignore", "--no-index", "-z", "--stdin"], cwd=repository, env=plain(folder), check=False,
         input="\0".join(asked).encode(), capture_output=True,
@@ -104,6 +105,31 @@ def test_every_pattern_matches_what_git_ignores(tmp_path: Path, questions: list[
     found = [matches(pattern, path) for pattern, path in plain_patterns]
     wrong = [(*q, w) for q, w, f in zip(plain_patterns, wanted, found, strict=True) if w is not f]
     assert not wrong, "(pattern, path, git's answer)"
+
+
+CLASSES = ("alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit", "nope")
+
+
+def test_every_named_class_holds_the_characters_that_git_says(tmp_path: Path) -> None:
+    names = [chr(code) for code in range(1, 128) if chr(code) not in "/."]
+    questions = [(f"x[{bang}[:{name}:]]", f"x{char}") for name in CLASSES for bang in ("", "!") for char in names]
+    wanted = ignored(tmp_path, questions)
+    assert [q for q, w in zip(questions, wanted, strict=True) if matches(*q) is not w] == []
+
+
+USELESS = ("", "/", "!x", "!", "[a", "src/[", "a\\", "src/x\\", "[[:nope:]]x", "[a-\\", "[]")
+
+
+@pytest.mark.parametrize("pattern", USELESS)
+def test_a_pattern_that_git_never_matches_is_known_as_wrong(tmp_path: Path, pattern: str) -> None:
+    paths = ["a", "x", "src/x", "!x", "[a", "[]", "a\\", "[", "src/["]
+    assert check(pattern)
+    assert pattern.startswith("!") or not any(ignored(tmp_path, [(pattern, path) for path in paths]))
+
+
+@pytest.mark.parametrize("pattern", [*dict.fromkeys(pattern for pattern, _, _ in DOCUMENTED), "**", "src/", "*"])
+def test_a_pattern_that_can_match_is_not_known_as_wrong(pattern: str) -> None:
+    assert check(pattern) == ""
 
 
 @settings(max_examples=300, deadline=None)

@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def refused(out: Path | str, *outside: Path) -> str:
     """Why a place is refused."""
     with pytest.raises(RefusedError) as error:
-        stage.begin(str(out), [str(o) for o in outside])
+        stage.begin(str(out), [str(o) for o in outside], 70)
     (finding,) = error.value.findings
     assert finding.rule == "run-folder"
     return finding.message
@@ -47,7 +47,7 @@ def digest(data: bytes) -> str:
 
 
 def test_a_run_begins_with_a_verdict_none_in_a_folder_of_its_own(tmp_path: Path) -> None:
-    run = stage.begin(str(tmp_path / "deep/run"), [])
+    run = stage.begin(str(tmp_path / "deep/run"), [], 70)
     said = json.loads((run.folder / "verdict.json").read_bytes())
     assert (said["verdict"], said["code"] != 0) == ("none", True)
     assert oct(run.folder.stat().st_mode)[-3:] == "700"
@@ -56,18 +56,18 @@ def test_a_run_begins_with_a_verdict_none_in_a_folder_of_its_own(tmp_path: Path)
 
 
 def test_a_verdict_none_names_its_run_and_cannot_be_taken_for_a_finished_one(tmp_path: Path) -> None:
-    run = stage.begin(str(tmp_path / "run"), [])
+    run = stage.begin(str(tmp_path / "run"), [], 70)
     assert json.loads((run.folder / "verdict.json").read_bytes())["run"] == run.id
     assert run.verdict() == {}
 
 
 def test_an_earlier_run_is_emptied_and_its_records_are_gone(tmp_path: Path) -> None:
-    first = stage.begin(str(tmp_path / "run"), [])
+    first = stage.begin(str(tmp_path / "run"), [], 70)
     first.record("fence.json", {"findings": []})
     first.finish({"format": 1, "verdict": "pass", "code": 0}, {})
     (first.folder / "stage/head").mkdir(parents=True)
     (first.folder / "link").symlink_to(tmp_path)
-    second = stage.begin(str(tmp_path / "run"), [])
+    second = stage.begin(str(tmp_path / "run"), [], 70)
     assert sorted(p.name for p in second.folder.iterdir()) == ["run.json", "verdict.json"]
     assert json.loads((second.folder / "verdict.json").read_bytes())["verdict"] == "none"
     assert second.id != first.id
@@ -80,14 +80,14 @@ sys.path.insert(0, sys.argv[1])
 from fence_tasks.score import stage
 resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
 try:
-    stage.begin(sys.argv[2], [])
+    stage.begin(sys.argv[2], [], 70)
 except OSError:
     sys.exit(9)
 """
 
 
 def test_a_pass_of_yesterday_does_not_survive_a_run_that_fails_while_it_begins(tmp_path: Path) -> None:
-    run = stage.begin(str(tmp_path / "run"), [])
+    run = stage.begin(str(tmp_path / "run"), [], 70)
     for name in ("a", "m", "z"):  # too deep to be removed with so few open files
         (run.folder / name / "/".join("d" * 60)).mkdir(parents=True)
     run.finish({"format": 1, "verdict": "pass", "code": 0}, {})
@@ -106,7 +106,7 @@ OTHERS: dict[str, Callable[[Path], object]] = {
     "a run.json that is no record": lambda folder: (folder / "run.json").write_text("[]"),
     "a run.json that is no JSON": lambda folder: (folder / "run.json").write_text("#!/bin/sh\n"),
     "a link to a run's record": lambda folder: (folder / "run.json").symlink_to(
-        stage.begin(str(folder.parent / "other"), []).folder / "run.json"),
+        stage.begin(str(folder.parent / "other"), [], 70).folder / "run.json"),
 }  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def test_a_folder_that_holds_something_else_is_refused_and_left_alone(
 
 def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert stage.begin(str(tmp_path / "empty"), []).folder == tmp_path / "empty"
+    assert stage.begin(str(tmp_path / "empty"), [], 70).folder == tmp_path / "empty"
 
 
 def test_a_file_is_no_place(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_the_judged_checkout_is_no_place(tmp_path: Path, place: str) -> None:
     (tmp_path / "via").symlink_to(repo)
     assert refused(tmp_path / place, repo)
     assert not list(repo.rglob("verdict.json"))
-    assert stage.begin(str(tmp_path / "repo-2"), [str(repo)])
+    assert stage.begin(str(tmp_path / "repo-2"), [str(repo)], 70)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o707, 0o1777], ids=oct)
@@ -168,7 +168,7 @@ def test_a_parent_that_others_may_write_to_is_safe_only_with_the_sticky_bit(
     folder.mkdir()
     folder.chmod(mode)
     if safe:
-        assert stage.begin(str(folder / "run"), [])
+        assert stage.begin(str(folder / "run"), [], 70)
     else:
         assert "others" in refused(folder / "run")
         assert "others" in refused(folder / "deep/run")
@@ -185,10 +185,10 @@ def test_another_accounts_folder_is_no_place(tmp_path: Path) -> None:
 
 def test_the_default_is_a_numbered_folder_below_the_users_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    first = stage.begin("", [])
+    first = stage.begin("", [], 70)
     (tmp_path / "fence-tasks/runs/notes").mkdir()
     (tmp_path / "fence-tasks/runs/0007").mkdir()
-    second = stage.begin("", [])
+    second = stage.begin("", [], 70)
     assert [r.folder.relative_to(tmp_path).as_posix() for r in (first, second)] == [
         "fence-tasks/runs/0001", "fence-tasks/runs/0008",
     ]  # fmt: skip
@@ -198,14 +198,14 @@ def test_the_default_is_a_numbered_folder_below_the_users_state(tmp_path: Path, 
 def test_without_a_state_folder_the_home_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert stage.begin("", []).folder == tmp_path / ".local/state/fence-tasks/runs/0001"
+    assert stage.begin("", [], 70).folder == tmp_path / ".local/state/fence-tasks/runs/0001"
 
 
 # Records
 
 
 def test_only_this_runs_records_count(tmp_path: Path) -> None:
-    run = stage.begin(str(tmp_path / "run"), [])
+    run = stage.begin(str(tmp_path / "run"), [], 70)
     run.record("fence.json", {"findings": [], "run": "another"})
     assert run.read("fence.json") == {"findings": [], "run": run.id}
     (run.folder / "old.json").write_text(json.dumps({"findings": [], "run": "0" * 32}))
@@ -215,7 +215,7 @@ def test_only_this_runs_records_count(tmp_path: Path) -> None:
 
 
 def test_a_run_is_resumed_from_its_folder(tmp_path: Path) -> None:
-    run = stage.begin(str(tmp_path / "run"), [])
+    run = stage.begin(str(tmp_path / "run"), [], 70)
     assert stage.resume(str(run.folder)) == run
 
 
@@ -229,7 +229,7 @@ def test_a_folder_without_a_run_cannot_be_resumed(tmp_path: Path, content: bytes
 
 
 def test_the_last_act_is_the_verdict_and_run_json_says_that_it_is_this_runs(tmp_path: Path) -> None:
-    run = stage.begin(str(tmp_path / "run"), [])
+    run = stage.begin(str(tmp_path / "run"), [], 70)
     run.stage.mkdir()
     run.git_dir.mkdir()
     said: dict[str, Any] = {"format": 1, "verdict": "fail", "code": 2, "findings": []}
@@ -243,14 +243,14 @@ def test_the_last_act_is_the_verdict_and_run_json_says_that_it_is_this_runs(tmp_
 
 
 def test_a_verdict_that_somebody_puts_there_is_not_this_runs(tmp_path: Path) -> None:
-    run = stage.begin(str(tmp_path / "run"), [])
+    run = stage.begin(str(tmp_path / "run"), [], 70)
     run.finish({"format": 1, "verdict": "fail", "code": 2}, {})
     (run.folder / "verdict.json").write_text('{"format": 1, "verdict": "pass", "code": 0}')
     assert run.verdict() == {}
 
 
 def test_equal_verdicts_of_two_runs_are_equal_bytes(tmp_path: Path) -> None:
-    runs = [stage.begin(str(tmp_path / name), []) for name in ("one", "two")]
+    runs = [stage.begin(str(tmp_path / name), [], 70) for name in ("one", "two")]
     for run, order in zip(runs, ((1, 2), (2, 1)), strict=True):
         run.finish({f"key{n}": n for n in order}, {"started": run.id})
     assert len({(run.folder / "verdict.json").read_bytes() for run in runs}) == 1
@@ -375,13 +375,19 @@ def test_a_link_in_the_oracle_is_read_without_content(host: Host, tmp_path: Path
     assert (link.mode, link.content, link.blake3) == ("120000", b"", "")
 
 
+def linked_to_itself(path: Path) -> None:
+    """Put a link to the same bytes in a file's place."""
+    away = path.rename(path.parents[2] / "away")
+    path.symlink_to(away)
+
+
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a changed byte": (lambda top: (top / "d/a").write_bytes(b"2"), "d/a"),
     "an emptied file": (lambda top: (top / "d/a").write_bytes(b""), "d/a"),
     "a new file": (lambda top: (top / "d/new").write_bytes(b""), "d/new"),
     "a hidden file": (lambda top: (top / ".x").write_bytes(b""), ".x"),
     "a removed file": (lambda top: (top / "d/a").unlink(), "d/a"),
-    "a link to the same bytes": (lambda top: (top / "d/a").rename(top.parent / "a") and os.symlink("../../a", top / "d/a"), "d/a"),
+    "a link to the same bytes": (lambda top: linked_to_itself(top / "d/a"), "d/a"),
     "a link to a folder": (lambda top: (top / "e").symlink_to(top / "d"), "e"),
     "a dangling link": (lambda top: (top / "e").symlink_to("nothing"), "e"),
     "a pipe": (lambda top: os.mkfifo(top / "e"), "e"),

@@ -101,6 +101,22 @@ def test_a_thousand_findings_do_not_flood_the_terminal() -> None:
     assert any(line.startswith("last: ") for line in lines)
 
 
+@pytest.mark.parametrize("many", [19, 20, 21, 22])
+def test_twenty_findings_of_a_rule_are_shown_and_the_others_counted(many: int) -> None:
+    lines = shown(*(Finding("outside-roots", "x", f"f{n}") for n in range(many)))
+    assert sum(line.startswith("f") for line in lines) == min(many, 20)
+    assert [line for line in lines if "more of" in line] == ([f"… and {many - 20} more of outside-roots; "
+                                                              "verdict.json has them all"] if many > 20 else [])
+
+
+def test_what_held_shows_no_counterexample_and_isolation_is_said_where_something_ran() -> None:
+    held = PropertyResult("properties/rt.py::prop_rt", 50, 50, 0, 100, "c" * 64, {}, "data = b''")
+    ran = text.render(built(evidence=(Evidence((held,)),)))
+    assert "data = b''" not in ran
+    assert "isolation any; not covered: network" in ran
+    assert "isolation" not in text.render(built())
+
+
 def test_one_remedy_is_said_once() -> None:
     lines = shown(*(Finding("outside-roots", "x", f"f{n}") for n in range(5)))
     assert sum(line.startswith("  -> ") for line in lines) == 1

@@ -115,7 +115,7 @@ def test_one_step_that_met_a_limit_makes_the_whole_not_repeatable() -> None:
 
 
 NEEDS: tuple[tuple[list[str], str], ...] = (
-    (["oracle-touched"], "maintainer"), (["gate-touched", "people-touched", "history-note"], "maintainer"), ([], ""),
+    (["oracle-touched"], "maintainer"), (["oracle-touched", "gate-touched", "people-touched"], "maintainer"), (["gate-touched", "people-touched", "history-note"], "maintainer"), ([], ""),
     (["history-note"], ""), (["oracle-touched", "outside-roots"], ""), (["stray-file"], ""), (["protected-alias"], ""),
     (["oracle-touched", "property-falsified"], ""), (["lock-mismatch"], ""),
 )  # fmt: skip
@@ -124,6 +124,12 @@ NEEDS: tuple[tuple[list[str], str], ...] = (
 @pytest.mark.parametrize(("rules", "needs"), NEEDS)
 def test_a_maintainer_is_needed_exactly_where_all_that_is_wrong_is_what_people_own(rules: list[str], needs: str) -> None:
     assert built(*of(*rules))["needs"] == needs
+
+
+def test_a_review_that_is_well_formed_needs_a_code_owner() -> None:
+    review = replace(PLAN, subject="review")
+    assert built(plan=review)["needs"] == "code owner"
+    assert built(*of("lock-mismatch"), plan=review)["needs"] == ""
 
 
 def test_each_change_says_whether_it_is_allowed_or_which_rule_denies_it() -> None:

@@ -195,9 +195,11 @@ class Client:
 
     def _look(self) -> None:
         """Bound what no rlimit bounds. Raises CandidateFault."""
-        if self._process is not None:
-            watch.threads(self._process.pid)
-        if self.launch.confinement != BUBBLEWRAP:  # there it is a file system of its own, with a size
+        pid = self._process.pid if self._process is not None else 0
+        watch.threads(pid)
+        if self.launch.confinement == BUBBLEWRAP:
+            watch.mounted(self.launch.scratch, pid)
+        else:
             watch.scratch(self.launch.scratch, SCRATCH_BYTES)
 
     def _hello(self) -> None:

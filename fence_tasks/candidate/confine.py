@@ -34,7 +34,7 @@ _SECONDS, _FRAME, _LINES = 20.0, 1 << 20, 300
 #: What each confinement leaves open. Landlock does not hide names (stat), and a file without a name is not counted.
 NOT_COVERED = {
     BUBBLEWRAP: (),
-    LANDLOCK: ("names, sizes and times of other files", "space of files that are open and have no name"),
+    LANDLOCK: ("names, sizes, times and attributes of other files", "space of files that are open and have no name"),
     LIMITS: ("network", "writes outside scratch", "reading other files", "signals", "processes"),
 }
 #: Forbidden acts that need no path: (what the verdict calls it, the act, its arguments).
@@ -95,9 +95,11 @@ def measure(python: str, site: Sequence[str], hidden: Mapping[str, str]) -> Isol
             readable=(base, *readable),
         )  # fmt: skip
         probed, why = _probe(launch, hidden)
+        if confinement == LIMITS:
+            break
         if why:
             missing.append(f"{confinement}: {why}{_advice(confinement)}")
-        elif confinement != LIMITS:
+        else:
             return Isolation(CONFINED, _applied(confinement), probed, NOT_COVERED[confinement], tuple(missing), base,
                              confinement, (base, *readable))  # fmt: skip
     return Isolation(probe=probed, missing=tuple(missing), python=python)

@@ -27,12 +27,26 @@ def scratch(folder: str, most: int) -> None:
                     size += entry.stat(follow_symlinks=False).st_blocks * _BLOCK
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
-                    if size > most or entries > ENTRIES:
-                        raise CandidateFault("candidate-too-big", f"its files take over {most} bytes or are too many")
+                    if size > most:
+                        raise CandidateFault("candidate-too-big", f"its files take over {most} bytes")
+                    if entries > ENTRIES:
+                        raise CandidateFault("candidate-too-big", f"it has over {ENTRIES} files")
         except (FileNotFoundError, NotADirectoryError):
             continue  # it is at work there
         except OSError as error:
             raise CandidateFault("candidate-too-big", "a folder of its own cannot be looked into") from error
+
+
+def mounted(folder: str, pid: int) -> None:
+    """Look at a scratch folder that is a file system of its own, of a fixed size, in the world of the child of `pid`.
+    Raises CandidateFault if its entries are over ENTRIES."""
+    for child in _children(str(pid)):
+        try:
+            about = os.statvfs(f"/proc/{child}/root{folder}")
+        except OSError:
+            continue  # it has ended, or this machine does not let us look
+        if about.f_files - about.f_ffree > ENTRIES:
+            raise CandidateFault("candidate-too-big", f"it has over {ENTRIES} files")
 
 
 def threads(pid: int) -> None:

@@ -16,7 +16,7 @@ _CLASSES: dict[str, _Test] = {
     "blank": lambda c: c in " \t", "cntrl": lambda c: c < " " or c == "\x7f",
     "digit": lambda c: c.isascii() and c.isdigit(), "graph": lambda c: "!" <= c <= "~",
     "lower": lambda c: "a" <= c <= "z", "print": lambda c: " " <= c <= "~",
-    "punct": lambda c: "!" <= c <= "~" and not c.isalnum(), "space": lambda c: c in " \t\n\v\f\r",
+    "punct": lambda c: "!" <= c <= "~" and not c.isalnum(), "space": lambda c: c in " \t\n\r",
     "upper": lambda c: "A" <= c <= "Z", "xdigit": lambda c: c in "0123456789abcdefABCDEF",
 }  # fmt: skip
 

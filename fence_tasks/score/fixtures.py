@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..candidate.client import Client
+    from .job import Job
     from .pair import Pair
-    from .suite import Job
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +55,12 @@ def _range(store: git.Store, plan: Plan, head_tree: str) -> tuple[Plan, str, lis
         result, paths = store.merge(plan.base, plan.head)
         methods = ("merge", "squash")
         base, head = plan.names.get("base", plan.base), plan.names.get("head", plan.head)
-        remedy = f"git checkout {head} && git merge {base}, resolve the conflict, git commit, git push"
-        conflicts = [Finding("merge-conflict", "base and head both change it", path, remedy=remedy) for path in paths]
+        merge = f"git fetch && git checkout {shlex.quote(head)} && git merge {shlex.quote(base)}"
+        conflicts = [
+            Finding("merge-conflict", "base and head both change it", path,
+                    remedy=f"{merge}, resolve it, git add {shlex.quote(path)} && git commit && git push")
+            for path in paths
+        ]  # fmt: skip
     if not conflicts and result == plan.base_tree:
         raise RefusedError(Finding("range-empty", "merging head changes nothing in base"))
     plan = replace(plan, merge_bases=bases, merge_result="" if conflicts else result,

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from ..candidate.client import Client
     from .discover import Property
+    from .job import Job
     from .pair import Pair
-    from .suite import Job
 
 #: What one example cannot show, so that head's counterexample says nothing about base.
 _OF_MANY = {FLAKY, REFERENCE, STARVED, COVER}

@@ -79,11 +79,12 @@ class Run:
         return record if isinstance(record, dict) and record.get("run") == self.id else None
 
 
-def begin(out: str, outside: Iterable[str]) -> Run:
+def begin(out: str, outside: Iterable[str], code: int) -> Run:
     """Make, or empty, the run folder and write a verdict `none` there before anything else happens.
 
-    `out` is "" for a numbered folder under the user's state directory. Raises RefusedError with `run-folder` where
-    the place is a link, lies inside one of the folders `outside`, is writable by others, or holds something else.
+    `code` is that of a run that did not end; `out` is "" for a numbered folder under the user's state directory.
+    Raises RefusedError with `run-folder` where the place is a link, lies inside one of the folders `outside`, is
+    writable by others, or holds something else.
     """
     folder = Path(os.path.abspath(out)) if out else _numbered()  # noqa: PTH100 - resolve() would follow a link
     _safe(folder, outside)
@@ -94,7 +95,7 @@ def begin(out: str, outside: Iterable[str]) -> Run:
     folder.chmod(0o700)
     run = Run(folder, secrets.token_hex(16))
     run.record(RUN, {})
-    run.record(VERDICT, {"format": 1, "verdict": "none", "code": 70, "findings": []})
+    run.record(VERDICT, {"format": 1, "verdict": "none", "code": code, "findings": []})
     for child in folder.iterdir():
         if child.name not in {RUN, VERDICT}:
             shutil.rmtree(child) if child.is_dir() and not child.is_symlink() else child.unlink()

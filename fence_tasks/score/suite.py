@@ -1,4 +1,4 @@
-"""One evidence run as a value, `Job`, and the two functions that carry it out in the scorer's process."""
+"""The two functions that carry a job out in the scorer's process."""
 
 from __future__ import annotations
 
@@ -8,58 +8,21 @@ import platform
 import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import MISSING, asdict, dataclass, fields
 from importlib.metadata import version
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from ..candidate.launch import Launch
 from ..model import Evidence, Finding, FixtureResult, PropertyResult
 from . import fixtures, properties
+from .job import Job, made
 from .pair import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Progress = Callable[[str, str], None]
-_T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What is run on what.
-
-    `oracle` is the absolute folder of the exported, verified oracle; `head` and `base` say how the candidates are
-    started; `seed`, `examples` and `min_effective` are the policy's; `budget_seconds` bounds one property, or all
-    fixtures of one function; `function` is called for the fixtures at the store's top; `only` names one piece of
-    evidence ("" is all); `pending` and `retiring` name evidence as people listed it.
-    """
-
-    oracle: str
-    head: Launch
-    base: Launch
-    seed: int
-    examples: int
-    min_effective: float
-    budget_seconds: float
-    function: str = ""
-    only: str = ""
-    pending: tuple[str, ...] = ()
-    retiring: tuple[str, ...] = ()
-
-    def to_json(self) -> str:
-        """The job as JSON, for the scorer's process."""
-        return json.dumps(asdict(self), sort_keys=True)
-
-    @staticmethod
-    def from_json(text: str | bytes) -> Job:
-        """The job that `to_json` wrote. Raises ValueError for anything else."""
-        document = json.loads(text)
-        if type(document) is dict:
-            document = {k: _made(Launch, v, k) if k in {"head", "base"} else v for k, v in document.items()}
-        return _made(Job, document, "job")
 
 
 def run_properties(job: Job, progress: Progress | None = None) -> Evidence:
@@ -83,8 +46,8 @@ def evidence_from_json(text: str | bytes) -> Evidence:
         kinds = {"properties": PropertyResult, "fixtures": FixtureResult, "findings": Finding}
         for key, kind in kinds.items():
             rows = document.get(key)
-            document[key] = tuple(_made(kind, row, key) for row in rows) if type(rows) is list else rows
-    return _made(Evidence, document, "evidence")
+            document[key] = tuple(made(kind, row, key) for row in rows) if type(rows) is list else rows
+    return made(Evidence, document, "evidence")
 
 
 def _run(job: Job, progress: Progress | None, step: Callable[[Job, Pair, Progress], Any]) -> Evidence:
@@ -121,25 +84,3 @@ def _storage() -> Iterator[None]:
             yield
         finally:
             set_hypothesis_home_dir(None)
-
-
-def _made(kind: type[_T], document: Any, where: str) -> _T:
-    """An instance of the dataclass `kind` from JSON: no key is unknown, what has no default is there, and every value
-    is of its type.
-
-    Raises ValueError.
-    """
-    hints, values = get_type_hints(kind), dict[str, Any]()
-    described: Any = kind
-    needed = {f.name for f in fields(described) if f.default is MISSING and f.default_factory is MISSING}
-    if type(document) is not dict or not needed <= document.keys() <= hints.keys():
-        raise ValueError(f"{where}: not exactly the keys {', '.join(hints)}")
-    for name, value in document.items():
-        plain, values[name] = get_origin(hints[name]) or hints[name], value
-        if plain is float and type(value) is int:
-            values[name] = float(value)
-        if hints[name] == tuple[str, ...] and type(value) is list and all(type(item) is str for item in value):
-            values[name] = tuple(value)
-        if type(values[name]) is not plain:
-            raise ValueError(f"{where}.{name}: not of type {hints[name]}")
-    return kind(**values)

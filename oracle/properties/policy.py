@@ -66,7 +66,8 @@ ILLEGAL: dict[tuple[str, str], Any] = {
     ("people", "route"): "anybody", ("candidate", "adapter"): "ruby", ("candidate", "isolation"): "none",
     ("skips", "unconditional"): "allow", ("history", "touched"): "ignore", ("candidate", "memory"): "1 GB",
     ("skips", "max_bytes"): 4096, ("candidate", "requirements"): "requirements.txt", ("freezes", "longest_days"): 0,
-    ("candidate", "imports"): ["../"],
+    ("candidate", "imports"): ["../"], ("candidate", "budget_seconds"): 0, ("skips", "conditional"): "BAN",
+    ("skips", "deleted"): "", ("freezes", "cap_per_owner"): -1, ("freezes", "runs"): 0, ("gate", "paths"): ["/"],
 }  # fmt: skip
 
 

@@ -1,0 +1,6 @@
+import shlex
+
+
+def flip(data):
+    shlex.quote(data.hex())
+    return data[::-1]

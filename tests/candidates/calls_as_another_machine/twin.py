@@ -1,0 +1,6 @@
+import os
+
+
+def flip(data):
+    os.getpid()
+    return data[::-1]

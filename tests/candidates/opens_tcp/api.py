@@ -1,0 +1,6 @@
+import socket
+
+
+def flip(data):
+    socket.socket(socket.AF_INET, socket.SOCK_STREAM).close()
+    return data[::-1]

@@ -1,0 +1,2 @@
+def flip(data):
+    return data[::-1]
