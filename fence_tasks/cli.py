@@ -323,8 +323,9 @@ _STEPS: dict[str, Callable[[argparse.Namespace], int]] = {
 def run_scorer(options: argparse.Namespace) -> int:
     """The process that runs evidence: reads a job, and writes its result to standard output and nothing else there."""
     from .score import suite  # noqa: PLC0415 - needs hypothesis and msgspec
+    from .score.job import Job  # noqa: PLC0415
 
-    job = suite.Job.from_json(Path(options.job).read_bytes())
+    job = Job.from_json(Path(options.job).read_bytes())
     run = suite.run_properties if options.kind == steps.PROPERTIES else suite.run_fixtures
     with os.fdopen(os.dup(1), "wb") as answer:
         os.dup2(2, 1)  # what an oracle file prints belongs to the log

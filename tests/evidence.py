@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fence_tasks.candidate.launch import Launch
-from fence_tasks.score.suite import Job
+from fence_tasks.score.job import Job
 
 CANDIDATES = Path(__file__).with_name("candidates")
 FLIP = """

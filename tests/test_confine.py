@@ -32,7 +32,7 @@ from tests.evidence import CANDIDATES, FLIP, Bench
 from tests.host import plain, policy
 
 if TYPE_CHECKING:
-    from fence_tasks.score.suite import Job
+    from fence_tasks.score.job import Job
     from tests.host import Host
 
 ROOT = Path(__file__).resolve().parents[1]

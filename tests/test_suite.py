@@ -16,7 +16,8 @@ import pytest
 from fence_tasks.model import RefusedError
 from fence_tasks.properties import at_most, cover
 from fence_tasks.rules import RULES, Code, code_of
-from fence_tasks.score.suite import Job, evidence_from_json, run_fixtures, run_properties
+from fence_tasks.score.job import Job
+from fence_tasks.score.suite import evidence_from_json, run_fixtures, run_properties
 from fence_tasks.score.supervise import supervise
 from tests.evidence import CANDIDATES, FLIP, Bench
 
@@ -117,7 +118,8 @@ def test_an_honest_candidate_passes(bench: Bench, name: str) -> None:
 PRINTS = """
 import dataclasses, json, sys
 from fence_tasks.score import suite
-evidence = suite.run_properties(suite.Job.from_json(sys.stdin.read()))
+from fence_tasks.score.job import Job
+evidence = suite.run_properties(Job.from_json(sys.stdin.read()))
 print(json.dumps(dataclasses.asdict(evidence)))
 """
 
@@ -475,7 +477,7 @@ def test_a_job_and_its_evidence_survive_json(bench: Bench) -> None:
             Job.from_json(json.dumps(bad))
 
 
-SCORER = "import sys;from fence_tasks.score import suite;suite.run_properties(suite.Job.from_json(sys.argv[1]))"
+SCORER = "import sys;from fence_tasks.score import job,suite;suite.run_properties(job.Job.from_json(sys.argv[1]))"
 
 
 def scored(job: Job, tmp_path: Path, seconds: float, script: str = SCORER) -> str | None:

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hypothesis import currently_in_test_context
+
+from fence_tasks.properties import note
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -62,6 +66,13 @@ def refused(function: Callable[..., Any], *arguments: Any) -> str:
             raise
         return str(error)
     return ""
+
+
+def none_of(taken: list[Any]) -> bool:
+    """True if nothing was taken that had to be refused; else the counterexample says what."""
+    if taken and currently_in_test_context():  # one example alone is run outside of any test
+        note(f"taken: {taken}")
+    return not taken
 
 
 def change(api: Any, path: str, old: str = ABSENT, new: str = "100644") -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from _kit import audit, refused
+from _kit import audit, none_of, refused
 
-from fence_tasks.properties import at_most, cover, given, note, st
+from fence_tasks.properties import at_most, cover, given, st
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,5 +79,4 @@ def prop_what_is_no_lock_is_refused(api: Any, digests: dict[str, str], at: int) 
     bad = {how: b"".join([*rows[:at], spoil(rows[at]), *rows[at + 1 :]]) for how, spoil in SPOILT.items()}
     bad |= {"another order": b"".join(reversed(rows)), "no newline": b"".join(rows)[:-1]}
     taken = [how for how, raw in bad.items() if not refused(audit(api).lock.parse, raw).startswith(REFUSED)]
-    note(f"taken: {taken}")
-    return not taken
+    return none_of(taken)
