@@ -111,7 +111,7 @@ def run(
     except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
         raise RefusedError(Finding("not-a-repository", f"{cwd}: {error.strerror}")) from error
     # An allowed code means an answer only if git does not complain: merge-base ends in 1 for a missing parent too.
-    complains = done.returncode and re.search(rb"^(?:error|fatal): ", done.stderr, re.MULTILINE)
+    complains = done.returncode == 1 and re.search(rb"^(?:error|fatal): ", done.stderr, re.MULTILINE)
     if done.returncode not in allowed or complains:
         raise _failure(args, text_of(done.stderr), cwd)
     return done.returncode, done.stdout

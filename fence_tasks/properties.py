@@ -19,7 +19,8 @@ from collections import Counter
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hypothesis import assume, example, given, note, strategies
+import hypothesis
+from hypothesis import assume, example, given, strategies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,12 @@ __all__ = ["assume", "at_most", "cover", "example", "given", "note", "st", "stra
 
 st = strategies
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
+
+
+def note(value: str) -> None:
+    """Show `value` with the counterexample, if this example becomes it."""
+    if hypothesis.currently_in_test_context():  # a counterexample is tried on base outside of Hypothesis
+        hypothesis.note(value)
 
 
 class Record:

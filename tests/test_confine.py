@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -32,6 +31,8 @@ from tests.evidence import CANDIDATES, FLIP, Bench
 from tests.host import plain, policy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fence_tasks.score.job import Job
     from tests.host import Host
 
@@ -56,10 +57,12 @@ def measured(level: str) -> confine.Isolation:
 
 
 def at(level: str, launch: Launch) -> Launch:
-    """The launch under the confinement `level`; a machine that lacks it skips the test, or fails it in CI."""
+    """The launch under the confinement `level`; a machine that lacks it skips the test, but in CI only bubblewrap may
+    be missing."""
     found = measured(level)
     if found.confinement != level:
-        pytest.fail(f"{level}: {found.missing}") if os.environ.get("CI") else pytest.skip(f"{level}: {found.missing}")
+        give_up = pytest.fail if os.environ.get("CI") and level == LANDLOCK else pytest.skip
+        give_up(f"{level}: {found.missing}")
     if level == LIMITS:
         return launch
     return replace(launch, python=found.python, confinement=level, readable=found.readable)
@@ -251,7 +254,7 @@ def test_acts_are_refused_by_the_system_for_root_and_for_nobody(place: Path, acc
     found, came = json.loads(done.stdout)
     words = [(one["level"], one["confinement"]) for one in found]
     assert words[1:] == [("confined", LANDLOCK), ("any", LIMITS)], found
-    assert words[0] == ("confined", BUBBLEWRAP if measured(BUBBLEWRAP).confinement == BUBBLEWRAP else LANDLOCK)
+    assert words[0] in {("confined", BUBBLEWRAP), ("confined", LANDLOCK)}
     allowed = len(confine._ALLOWED)
     for level in {word for _, word in words[:2]}:
         assert {act: word for act, word in came[level][:-allowed] if word not in REFUSALS} == {}
@@ -339,7 +342,7 @@ def test_a_flag_lowers_isolation_and_then_nothing_binds(host: Host) -> None:
     assert (result.code, result.verdict["binding"], result.verdict["isolation"]["level"]) == (0, False, "any")
     assert "NOT BINDING" in result.stdout.splitlines()[0]
     result = host.score("main", oid, "--onto", "main", "--isolation", "any", env={"CI": "1"})
-    assert (result.code, result.rules) == (69, {"isolation-missing"})
+    assert (result.code, result.rules) == (69, frozenset({"isolation-missing"}))
     result = host.score("main", oid, "--onto", "main", "--isolation", "confined")
     assert result.code == 64
 
@@ -476,7 +479,27 @@ def test_the_filter_decides_by_number_and_arguments(name: str, column: int) -> N
 
 
 #: All that the filter leaves to a program on x86-64, whatever its arguments, or by them (the last line).
-LEFT = ["_sysctl", "access", "afs_syscall", "alarm", "arch_prctl", "brk", "cachestat", "capget", "capset", "chdir", "clock_getres", "clock_gettime", "clock_nanosleep", "close", "close_range", "copy_file_range", "creat", "dup", "dup2", "dup3", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_ctl_old", "epoll_pwait", "epoll_pwait2", "epoll_wait", "epoll_wait_old", "eventfd", "eventfd2", "exit", "exit_group", "faccessat", "faccessat2", "fadvise64", "fallocate", "fchdir", "fdatasync", "fgetxattr", "flistxattr", "flock", "fstat", "fstatfs", "fsync", "ftruncate", "futex", "futex_waitv", "get_mempolicy", "get_robust_list", "get_thread_area", "getcpu", "getcwd", "getdents", "getdents64", "getegid", "geteuid", "getgid", "getgroups", "getitimer", "getpeername", "getpgid", "getpgrp", "getpid", "getpmsg", "getppid", "getpriority", "getrandom", "getresgid", "getresuid", "getrlimit", "getrusage", "getsid", "getsockname", "getsockopt", "gettid", "gettimeofday", "getuid", "getxattr", "inotify_rm_watch", "io_cancel", "io_destroy", "io_getevents", "io_pgetevents", "ioprio_get", "landlock_add_rule", "landlock_create_ruleset", "landlock_restrict_self", "lgetxattr", "link", "linkat", "listxattr", "llistxattr", "lseek", "lstat", "madvise", "mbind", "membarrier", "mincore", "mkdir", "mkdirat", "mlock", "mlock2", "mlockall", "mmap", "mprotect", "mq_getsetattr", "mremap", "msync", "munlock", "munlockall", "munmap", "nanosleep", "newfstatat", "pause", "pipe", "pipe2", "pkey_alloc", "pkey_free", "pkey_mprotect", "poll", "ppoll", "pread64", "preadv", "preadv2", "pselect6", "putpmsg", "pwrite64", "pwritev", "pwritev2", "read", "readahead", "readlink", "readlinkat", "readv", "recvfrom", "recvmmsg", "recvmsg", "remap_file_pages", "rename", "renameat", "renameat2", "restart_syscall", "rmdir", "rseq", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait", "sched_get_priority_max", "sched_get_priority_min", "sched_getaffinity", "sched_getattr", "sched_getparam", "sched_getscheduler", "sched_rr_get_interval", "sched_yield", "security", "select", "sendfile", "sendmsg", "set_mempolicy", "set_mempolicy_home_node", "set_robust_list", "set_thread_area", "set_tid_address", "setfsgid", "setfsuid", "setgid", "setgroups", "setitimer", "setregid", "setresgid", "setresuid", "setreuid", "setrlimit", "setsockopt", "setuid", "shmdt", "shutdown", "sigaltstack", "signalfd", "signalfd4", "splice", "stat", "statfs", "statx", "symlink", "symlinkat", "sync", "sync_file_range", "syncfs", "sysinfo", "tee", "time", "timer_create", "timer_delete", "timer_getoverrun", "timer_gettime", "timer_settime", "timerfd_create", "timerfd_gettime", "timerfd_settime", "times", "truncate", "tuxcall", "umask", "uname", "unlink", "unlinkat", "uprobe", "uretprobe", "ustat", "vmsplice", "vserver", "wait4", "waitid", "write", "writev", "fcntl", "open", "openat", "prctl", "prlimit64", "sched_setaffinity", "sendto"]
+LEFT = """
+_sysctl access afs_syscall alarm arch_prctl brk cachestat capget capset chdir clock_getres clock_gettime clock_nanosleep close
+close_range copy_file_range creat dup dup2 dup3 epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_pwait epoll_pwait2
+epoll_wait epoll_wait_old eventfd eventfd2 exit exit_group faccessat faccessat2 fadvise64 fallocate fchdir fdatasync fgetxattr
+flistxattr flock fstat fstatfs fsync ftruncate futex futex_waitv get_mempolicy get_robust_list get_thread_area getcpu getcwd
+getdents getdents64 getegid geteuid getgid getgroups getitimer getpeername getpgid getpgrp getpid getpmsg getppid getpriority
+getrandom getresgid getresuid getrlimit getrusage getsid getsockname getsockopt gettid gettimeofday getuid getxattr
+inotify_rm_watch io_cancel io_destroy io_getevents io_pgetevents ioprio_get landlock_add_rule landlock_create_ruleset
+landlock_restrict_self lgetxattr link linkat listxattr llistxattr lseek lstat madvise mbind membarrier mincore mkdir mkdirat
+mlock mlock2 mlockall mmap mprotect mq_getsetattr mremap msync munlock munlockall munmap nanosleep newfstatat pause pipe pipe2
+pkey_alloc pkey_free pkey_mprotect poll ppoll pread64 preadv preadv2 pselect6 putpmsg pwrite64 pwritev pwritev2 read readahead
+readlink readlinkat readv recvfrom recvmmsg recvmsg remap_file_pages rename renameat renameat2 restart_syscall rmdir rseq
+rt_sigaction rt_sigpending rt_sigprocmask rt_sigreturn rt_sigsuspend rt_sigtimedwait sched_get_priority_max
+sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_yield
+security select sendfile sendmsg set_mempolicy set_mempolicy_home_node set_robust_list set_thread_area set_tid_address setfsgid
+setfsuid setgid setgroups setitimer setregid setresgid setresuid setreuid setrlimit setsockopt setuid shmdt shutdown sigaltstack
+signalfd signalfd4 splice stat statfs statx symlink symlinkat sync sync_file_range syncfs sysinfo tee time timer_create
+timer_delete timer_getoverrun timer_gettime timer_settime timerfd_create timerfd_gettime timerfd_settime times truncate tuxcall
+umask uname unlink unlinkat uprobe uretprobe ustat vmsplice vserver wait4 waitid write writev
+fcntl open openat prctl prlimit64 sched_setaffinity sendto
+"""
 
 
 def test_the_filter_agrees_with_seccompys_tables_and_leaves_exactly_this() -> None:
@@ -488,9 +511,9 @@ def test_the_filter_agrees_with_seccompys_tables_and_leaves_exactly_this() -> No
         code = seccomp.program(name, 77, hidden=False)
         left = {call for call, n in table.items() if verdict_of(code, n, arch=seccomp.MACHINES[name][0]) == ALLOW}
         if name == "x86_64":
-            assert sorted(left) == sorted(LEFT)
+            assert sorted(left) == sorted(LEFT.split())
         #  Numbers of 32-bit machines are in the table of aarch64, and lead nowhere on it.
-        assert {c for c in left - set(LEFT) if not c.endswith(("64", "_time64"))} <= {"sync_file_range2", "fstatat", "llseek", "mmap2"}
+        assert {c for c in left - set(LEFT.split()) if not c.endswith(("64", "_time64"))} <= {"sync_file_range2", "fstatat", "llseek", "mmap2"}
 
 
 @pytest.mark.parametrize("version", range(1, 8))

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..model import Finding
+from ..model import Finding, text_of
 from ..oracle.names import below, fold
 from ..oracle.tests_in import definitions, parsed, tests
 
@@ -107,11 +107,15 @@ def by_name(frozen: Sequence[Frozen], texts: Sequence[Text]) -> list[Finding]:
 
 def _defines(content: bytes, name: str, path: str) -> bool:
     """True if `content` defines `name` ("test_x" or "Class.test_x"), as whatever."""
-    leaf = re.compile(rb"\b" + re.escape(name.rsplit(".", 1)[-1].encode()) + rb"\b")
-    if not leaf.search(content):
+    text = text_of(content)  # not bytes, where a letter with an accent ends a word
+    if not _word(name.rsplit(".", 1)[-1], text):
         return False
     tree = parsed(content) if path.endswith(".py") else None
     if tree is not None:
         return name in {found for found, _ in definitions(tree)}
     # Other languages by token: the name, and its class if it has one.
-    return all(re.search(rb"\b" + re.escape(part.encode()) + rb"\b", content) for part in name.split("."))
+    return all(_word(part, text) for part in name.split("."))
+
+
+def _word(name: str, text: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\b", text) is not None

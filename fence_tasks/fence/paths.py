@@ -52,7 +52,7 @@ def judge_path(change: Change, policy: Policy, known: Collection[str] = ()) -> l
 
 def protected(path: str, policy: Policy) -> Finding | None:
     """The finding if `path` is, or may be opened as, an oracle, gate, forge or people's path."""
-    if covers(ORACLE, path):
+    if covers(ORACLE, path) or path == ORACLE.removesuffix("/"):
         return Finding("oracle-touched", "people own the oracle", path)
     for gate in policy.gate.paths:
         if covers(gate, path):
@@ -60,7 +60,7 @@ def protected(path: str, policy: Policy) -> Finding | None:
     for forge in FORGE_FILES:
         if covers(forge, path):
             return Finding("gate-touched", f"{forge!r} can start or stop CI", path)
-    if names.fold(path.rsplit("/", 1)[-1]) == "codeowners":
+    if names.may_be(names.fold(path).rsplit("/", 1)[-1], "codeowners"):
         return Finding("gate-touched", "CODEOWNERS says whose review a change needs", path)
     for owned in policy.people.paths:
         if covers(owned, path):
@@ -154,18 +154,15 @@ def clashes(added: Iterable[str], folders: Mapping[str, Iterable[str]]) -> list[
     `folders` maps each changed folder of the merge result ("" is the root) to its entries' paths.
     """
     folded: dict[str, dict[str, set[str]]] = {}
-    findings, seen = [], set()
+    findings = []
     for path in added:
         for folder in _folders_above(path):
-            below = path[len(folder) + 1 :] if folder else path
-            name = below.split("/", 1)[0]
-            if (folder, name) in seen:
-                continue
-            seen.add((folder, name))
             if folder not in folded:
                 folded[folder] = {}
                 for sibling in (other.rpartition("/")[2] for other in folders.get(folder, ())):
                     folded[folder].setdefault(names.fold(sibling), set()).add(sibling)
+            name = (path[len(folder) + 1 :] if folder else path).split("/", 1)[0]
             if others := folded[folder].get(names.fold(name), set()) - {name}:
                 findings.append(Finding("name-clash", f"{min(others)!r} is the same file on a folding disk", path))
+                break
     return findings

@@ -14,7 +14,7 @@ from functools import lru_cache
 from ..model import bytes_of
 
 #: What HFS+ ignores when it compares names (git, utf8.c `next_hfs_char`), and Unicode's Default_Ignorable_Code_Point.
-_IGNORABLE = dict.fromkeys(
+IGNORABLE = dict.fromkeys(
     [0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFEFF, 0xFFA0, *range(0x180B, 0x1810),
      *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xFE00, 0xFE10),
      *range(0xFFF0, 0xFFF9), *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000)]
@@ -34,7 +34,7 @@ def fold(path: str) -> str:
     file somewhere."""
     if path.isascii() and not _odd_ascii(path):
         return path.lower()
-    return "/".join(_fold_component(part) for part in path.translate(_IGNORABLE).replace("\\", "/").split("/"))
+    return "/".join(_fold_component(part) for part in path.translate(IGNORABLE).replace("\\", "/").split("/"))
 
 
 def _odd_ascii(path: str) -> bool:
@@ -44,7 +44,7 @@ def _odd_ascii(path: str) -> bool:
 def _fold_component(part: str) -> str:
     # Folding and composing can undo each other once; two rounds reach a fixed point (Unicode, D145).
     for _ in range(2):
-        part = unicodedata.normalize("NFKC", part).casefold().translate(_IGNORABLE)
+        part = unicodedata.normalize("NFKC", part).casefold().translate(IGNORABLE)
     part = unicodedata.normalize("NFKC", part)
     head = part.split(":", 1)[0] if not part.startswith(":") else part
     return head.rstrip(". ") or part

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
+from ..oracle.names import IGNORABLE
 from ..rules import RULES, Code
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ def escape(text: str) -> str:
 
 
 def _plain(char: str) -> bool:
-    return char == " " or unicodedata.category(char)[0] in "LNPSM"
+    if char == " ":
+        return True
+    # U+2800 is a blank that counts as a symbol.
+    return unicodedata.category(char)[0] in "LNPSM" and ord(char) not in IGNORABLE and char != "\u2800"
 
 
 def render(verdict: Mapping[str, Any], names: Mapping[str, str] | None = None, *, colour: bool = False,
@@ -93,7 +97,8 @@ def _findings(errors: list[Any]) -> list[str]:
         if counts[f["rule"]] > _SHOWN:
             continue
         where = escape(f["path"]) + (f":{f['line']}" if f["line"] else "")
-        lines.append(f"{where + ': ' if where else ''}{escape(f['message'])}  [{f['rule']}, {f['code']}]")
+        line = f"{where + ': ' if where else ''}{escape(f['message'])}  [{f['rule']}, {f['code']}]"
+        lines.append(_AT_START.sub(r"\1\\x3a", line))  # a path may end in what the next part goes on with
         remedy = f"  -> {escape(f['remedy'])}"
         if lines.count(remedy) == 0:
             lines.append(remedy)

@@ -94,8 +94,8 @@ def begin(out: str, outside: Iterable[str], code: int) -> Run:
         raise _unsafe(folder, "holds something other than an earlier run")
     folder.chmod(0o700)
     run = Run(folder, secrets.token_hex(16))
+    run.record(VERDICT, {"format": 1, "verdict": "none", "code": code, "findings": []})  # first of all
     run.record(RUN, {})
-    run.record(VERDICT, {"format": 1, "verdict": "none", "code": code, "findings": []})
     for child in folder.iterdir():
         if child.name not in {RUN, VERDICT}:
             shutil.rmtree(child) if child.is_dir() and not child.is_symlink() else child.unlink()

@@ -25,7 +25,7 @@ FAILS = {1, 2, 4, 6, 7}
 
 
 def owed(rules: list[str]) -> int:
-    """The code of a list of rules, by the text of the design."""
+    """The code of a list of rules, by the text of docs/verdicts.md."""
     errors = {ERRORS[rule] for rule in rules if rule in ERRORS}
     last = {CALIBRATION[rule] for rule in rules if rule in CALIBRATION}
     return next((c for c in ORDER if c in errors), next((c for c in (75, 69) if c in last), 0))

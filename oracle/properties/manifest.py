@@ -25,7 +25,7 @@ NAME = st.builds("".join, st.tuples(st.sampled_from("aZ09"), st.text("abXYZ09_.-
 
 @st.composite
 def cases(draw: st.DrawFn) -> dict[str, Any]:
-    """One case of a manifest, as the design has it."""
+    """One case of a manifest, as docs/formats.md has it."""
     case: dict[str, Any] = {"id": draw(NAME), "retired_src_path": "src/" + draw(NAME)}
     case |= {key: draw(TEXT) for key in ("owner", "reason", "repro_cmd")}
     if draw(st.booleans()):
