@@ -47,7 +47,7 @@ def test_a_refusal_says_what_happened_who_acts_and_what_to_type(host: Path, tmp_
     at = lines.index("FAIL 2  oracle-touched  the proposer must act; running it again will not help")
     assert lines[at + 1].startswith(f"base {demo.git(host, 'rev-parse', base)[:12]} (main)  head {culprit} (patch-oracle)")
     assert lines[at + 2] == f"oracle/properties/chunks.py: changed by {culprit}  [oracle-touched, 2]"
-    undo = f"  -> git checkout {lines[at + 1][5:17]} -- oracle/properties/chunks.py && git commit --amend --no-edit; or a"
+    undo = f"  -> git checkout {lines[at + 1][5:17]} -- oracle/properties/chunks.py && git commit --amend --no-edit, git push"
     assert lines[at + 3].startswith(undo)
     assert lines[at + 4].startswith("Nothing was executed. Why: docs/rules.md#oracle-touched")
 

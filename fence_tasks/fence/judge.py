@@ -129,7 +129,7 @@ def _undo(change: Change, by: str, patch: Patch) -> str:
     else:
         amend = f"{undo} && git commit --amend --no-edit"
         commands = f"git rebase -i {by}~1, mark it `edit`, {amend}, git rebase --continue"
-    return f"{commands}; or a person opens that change alone"
+    return f"{commands}, git push --force-with-lease; or a person opens that change alone"
 
 
 def suspected_copies(changes: Sequence[Change], oracle: Sequence[OracleFile], policy: Policy) -> dict[str, str]:
