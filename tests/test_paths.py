@@ -75,7 +75,7 @@ WHOLE = (
     ("lib/src/tests/conftest.py", ALLOWED, ALLOWED), ("lib/src/tests/noxfile.py", NOTE, NOTE),
     ("pyproject.toml", "stray-file", "outside-roots"), ("README.md", "stray-file", "outside-roots"),
     ("lib/src/generated/x.py", "policy-denied", "policy-denied"), ("tests/generated/x.py", ALLOWED, ALLOWED),
-    ("oracle/LOCK", "oracle-touched", "oracle-touched"), ("oracle", "protected-alias", "protected-alias"),
+    ("oracle/LOCK", "oracle-touched", "oracle-touched"), ("oracle", "oracle-touched", "oracle-touched"),
     ("oracle/properties/conftest.py", "oracle-touched", "oracle-touched"),
     ("ORACLE/LOCK", "protected-alias", "protected-alias"), ("oracle./x", "protected-alias", "protected-alias"),
     ("oracle\\LOCK", "protected-alias", "protected-alias"), ("oracle~1/x", "protected-alias", "protected-alias"),

@@ -154,15 +154,17 @@ def clashes(added: Iterable[str], folders: Mapping[str, Iterable[str]]) -> list[
     `folders` maps each changed folder of the merge result ("" is the root) to its entries' paths.
     """
     folded: dict[str, dict[str, set[str]]] = {}
-    findings = []
+    findings, seen = [], set()
     for path in added:
         for folder in _folders_above(path):
+            name = (path[len(folder) + 1 :] if folder else path).split("/", 1)[0]
+            if (folder, name) in seen:  # a thousand files in one clashing folder are one finding
+                continue
+            seen.add((folder, name))
             if folder not in folded:
                 folded[folder] = {}
                 for sibling in (other.rpartition("/")[2] for other in folders.get(folder, ())):
                     folded[folder].setdefault(names.fold(sibling), set()).add(sibling)
-            name = (path[len(folder) + 1 :] if folder else path).split("/", 1)[0]
             if others := folded[folder].get(names.fold(name), set()) - {name}:
                 findings.append(Finding("name-clash", f"{min(others)!r} is the same file on a folding disk", path))
-                break
     return findings
