@@ -38,7 +38,7 @@ GATE_AND_ORACLE = (
     Row("B87", "deletes an oracle file", patch(removed(PROPERTY)), 2, "oracle-touched"),
     Row("B87b", "deletes an oracle file and locks again", patch(removed(PROPERTY), relocked), 2, "oracle-touched"),
     Row("B87c", "deletes the whole oracle", patch(removed("oracle")), 2, "oracle-touched"),
-    Row("B57", "hides one oracle file among 3,500", trees.many_files_and_an_oracle_file, 2, "oracle-touched"),
+    Row("B57", "hides one oracle file behind 3,500 others", trees.many_files_and_an_oracle_file, 2, "oracle-touched"),
     Row("lock-edited", "edits LOCK alone", patch(appended("oracle/LOCK", "\n")), 2, "oracle-touched"),
     Row("thaw", "takes the frozen case out of the manifest",
         patch(wrote("oracle/frozen/manifest.json", '{"cases": []}\n')), 2, "oracle-touched"),

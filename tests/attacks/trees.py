@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from tests.host import RETIRED
+from tests.host import RETIRED, policy
 
 from .attempt import Attempt
 from .edits import better, propose
@@ -46,8 +46,9 @@ def name_of_256_bytes(host: Host) -> Attempt:
 
 
 def many_files_and_an_oracle_file(host: Host) -> Attempt:
-    """The oracle's change is one of thousands."""
-    files = {f"src/gen/f{n:04}.txt": b"%d\n" % n for n in range(MANY)}
+    """The oracle's change comes after thousands of others, in the order of their names."""
+    host.people("docs are theirs", {"oracle/policy.toml": policy(also=["docs/"])})
+    files = {f"docs/f{n:04}.txt": b"%d\n" % n for n in range(MANY)}
     return fast_imported(host, {**files, "oracle/properties/roundtrip.py": b"def prop_fine(api): return True\n"})
 
 

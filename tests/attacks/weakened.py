@@ -7,6 +7,7 @@ what a simpler gate would do; where an attack is closed twice, one weakening ope
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ GIT, START, CLI = "git.py", "__main__.py", "cli.py"
 
 FOUND = "    found = store.difference(plan.base_tree, head_tree if conflicts else plan.merge_result)\n"
 GUARD = "    path = change.path\n    if owned := protected(path, policy):\n"
+TWICE = 'faults.append((path, "the name stands twice in its folder"))'
 ALL = "[*oracle.findings, *found, *conflicts, *_gate(question)]"
 SHALLOW = "    if repository.shallow:\n"
 
@@ -65,8 +67,12 @@ def _let_rule(rule: str) -> Edit:
     return _let_through(f'(found := protected(path, policy)) and found.rule == "{rule}"')
 
 
-#: Production may hold what the oracle holds.
+#: Production may hold what the oracle holds; a malformed tree is as good as any; what no rule denies is allowed; two
+#: names of one folder may be one file.
 COPIES = (JUDGING, "judge.suspected_copies(found.changes, audited.files, policy)", "{}")
+MALFORMED = _gone(JUDGE, '    findings += [Finding("tree-malformed", why, path) for path, why in patch.malformed]\n')
+OUTSIDE = (PATHS, "return [_outside(change, policy)]", "return []")
+CLASHES = _gone(JUDGE, "    findings += paths.clashes(added, patch.folders)\n")
 
 CHANGES = (
     Weakening("quoted-names", "names that git quotes are not looked at (`git diff` without -z)",
@@ -89,12 +95,15 @@ CHANGES = (
             "for tree in (plan.base_tree, plan.merge_result):",
             '    files = [f for f in store.listing(tree, "oracle") if f.path != "oracle/LOCK"]',
             "    parts = zip(files, store.contents([f.oid for f in files]), strict=True)",
-            '    sums.append(b"".join(b"\\0%s\\0%s" % (f.path[7:].encode(), blob.data) for f, blob in parts))',
+            '    sums.append(b"".join(b"\\0%s\\0%s" % (f.path.removeprefix("oracle/").encode(), blob.data) for f, blob in parts))',
             "if sums[0] == sums[1]:",
             '    found.changes[:] = [c for c in found.changes if not c.path.startswith("oracle/")]'),)),
-    Weakening("malformed-trees", "what is wrong with a tree object itself is nobody's business",
-        "no-blob no-tree unsorted two-oracles two-src",
-        (_gone(JUDGE, '    findings += [Finding("tree-malformed", why, path) for path, why in patch.malformed]\n'),)),
+    Weakening("malformed-trees", "what is wrong with a tree object itself is not said",
+        "no-blob no-tree unsorted", (MALFORMED,)),
+    Weakening("first-twin", "of two entries of one name the first is looked at",
+        "two-src", (("trees.py", TWICE, "at = end\n            continue"),)),
+    Weakening("last-twin", "of two entries of one name the last is looked at",
+        "two-oracles", (("trees.py", TWICE, "entries = [e for e in entries if e.path != path]"),)),
 )  # fmt: skip
 
 PATH_RULES = (
@@ -103,25 +112,25 @@ PATH_RULES = (
     Weakening("oracle-writable", "the oracle is allowed like production",
         "B46d B87b lock-edited thaw conflict-oracle conflict-inside", (_let_rule("oracle-touched"),)),
     Weakening("allowed-unless-denied", "what no rule denies is allowed, wherever it lies",
-        "B01c repro conflict-stray", ((PATHS, "return [_outside(change, policy)]", "return []"),)),
+        "B01c repro conflict-stray", (OUTSIDE,)),
     Weakening("deny-list", "a list of denied names, compared byte for byte, and nothing more",
         "B18 B18b B19 B19b B19c B19d B23 B23b B23c B23d", (
             _never(PATHS, "names.below(path, other)"),
             (PATHS, "    where = place(path, policy)\n    if found", "    return []\n    if found"),
-            _gone(JUDGE, "    findings += paths.clashes(added, patch.folders)\n"))),
+            CLASHES)),
     Weakening("blanks-stripped", "names are compared without the blanks in front of them",
         "B24", (("oracle/names.py", "return path.lower()", "return path.lower().strip()"),)),
-    Weakening("any-name", "a name may be what no other file system can hold",
+    Weakening("any-name", "a name may be any bytes that a tree object can hold",
         "B27 B28 B90 dash not-utf8 no-name git git-short git-joiner dot slash",
-        ((PATHS, "odd = names.oddity(fresh) if change.added else None", "odd = None"),)),
+        ((PATHS, "odd = names.oddity(fresh) if change.added else None", "odd = None"), MALFORMED)),
     Weakening("clashes", "two names may be one file on a folding disk",
-        "two-names B20b", (_gone(JUDGE, "    findings += paths.clashes(added, patch.folders)\n"),)),
+        "two-names B20b", (CLASHES,)),
     Weakening("attributes", "git's own files are allowed anywhere",
         "B81 B81b B82 B84 gitmodules",
         (_let_through('path.rsplit("/", 1)[-1] in {".gitattributes", ".gitmodules"}'),)),
-    Weakening("unreserved", "no name is reserved for Python, test runners and task runners",
+    Weakening("unreserved", "no name is reserved for Python, test runners and task runners, at the top either",
         "A20 A21 A22 A25 B68 B68b B74 C28",
-        (_never(PATHS, "not change.deleted and (reserved := _reserved(change, where, policy))"),)),
+        (_never(PATHS, "not change.deleted and (reserved := _reserved(change, where, policy))"), OUTSIDE)),
     Weakening("bare-repositories", "a folder may be a repository",
         "B70 B70b", (_gone(JUDGE, "    findings += paths.repositories(added, patch.folders)\n"),)),
 )  # fmt: skip
@@ -199,9 +208,9 @@ REVISIONS = (
             '    asked = {n: run(["rev-parse", "--verify", n], cwd=repository.folder)[1] for n in wanted}\n'
             "    return {name: text_of(out).strip() for name, out in asked.items()}"),)),
     Weakening("unknown-is-head", "a name that means nothing is HEAD",
-        "unknown B94e", ((GIT, "    if not found:\n        raise RefusedError(Finding(\"revision-unknown\"",
-                          "    if not found:\n        return refs[\"HEAD\"]\n"
-                          "        raise RefusedError(Finding(\"revision-unknown\""),)),
+        "unknown B94e", ((GIT, '    if not found:\n        raise RefusedError(Finding("revision-unknown"',
+                          '    if not found:\n        return refs["HEAD"]\n'
+                          '        raise RefusedError(Finding("revision-unknown"'),)),
     Weakening("missing-commit", "a commit that is not there is an object like any other that is missing",
         "unknown-id", ((GIT, 'raise RefusedError(Finding("revision-unknown", f"{oid} is not a commit of this repository")) from error',
                         "raise"),)),
@@ -280,10 +289,11 @@ def times(kit: Path, edit: Edit) -> int:
 
 
 def weaken(host: Host, weakening: Weakening) -> None:
-    """Make the weaker kit main's own, as if it had been adopted, and judge the host by it: a gate that differs from
-    base's would be refused for that alone."""
+    """Make the weaker kit main's own, as if it had been adopted, and judge the host by a copy of it: a gate that
+    differs from base's would be refused for that alone."""
     for file, old, new in weakening.edits:
         host.replace(f"fence_tasks/{file}", old, new)
     host.git("add", "--all")
     host.git("commit", "--quiet", "--amend", "--no-edit", "--no-verify")
-    host.gate = host.repo
+    host.gate = host.root / "gate"
+    shutil.copytree(host.path("fence_tasks"), host.gate / "fence_tasks")
