@@ -264,12 +264,3 @@ def verdict_of(code: Code, subject: str) -> str:
     if subject == "review" and code in {Code.LOCK, Code.STORE, Code.NO_EVIDENCE}:
         return "fail"
     return MEANINGS[code][0]
-
-
-def first_of(findings: Iterable[Finding], code: Code) -> Finding | None:
-    """The finding that a report should lead with: the first error whose code is the verdict's."""
-    for finding in findings:
-        rule = RULES[finding.rule]
-        if rule.level == "error" and rule.code is code:
-            return finding
-    return None

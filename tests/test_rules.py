@@ -21,7 +21,6 @@ from fence_tasks.rules import (
     WITH_FINDINGS,
     Code,
     code_of,
-    first_of,
     verdict_of,
 )
 
@@ -133,12 +132,3 @@ def test_the_code_is_0_only_where_no_error_was_found_and_no_order_matters(names:
 @given(st.lists(st.sampled_from(sorted(RULES)), min_size=1, max_size=8))
 def test_one_more_finding_never_turns_a_refusal_into_a_pass(names: list[str]) -> None:
     assert bool(code_of(findings(*names))) >= bool(code_of(findings(*names[1:])))
-
-
-def test_a_report_leads_with_the_first_error_of_the_verdicts_code() -> None:
-    names = ("history-note", "frozen-path", "oracle-touched", "gate-touched")
-    everything = findings(*names)
-    first = first_of(everything, code_of(everything))
-    assert first
-    assert first.rule == "oracle-touched"
-    assert first_of(findings("gate-note"), Code.NOT_JUDGEABLE) is None
